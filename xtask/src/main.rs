@@ -1,1 +1,176 @@
-fn main() {}
+//! The one way in, for people and CI: `cargo xtask <command>`.
+
+mod browser;
+mod compress;
+mod consumer;
+mod contracts;
+mod counts;
+mod demo;
+mod package;
+mod process;
+mod setup;
+mod size;
+mod test;
+mod versions;
+mod workspace;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use lexopt::{Arg, Parser, ValueExt};
+
+use crate::workspace::Workspace;
+
+const HELP: &str = "\
+cargo xtask <command>
+
+  setup                  install what a build needs: wasm32 target, npm tools
+  build [--debug]        build the npm package into pkg/
+  size                   build, then print the sizes that ship
+  test [STAGE]           set up and run everything, or one of: host server wasm types e2e
+  demo [--headless] [--break new-key] [--port N]
+                         serve the demo page and the reference server on loopback;
+                         --headless plays the story in a headless browser and checks it
+  ci                     what CI runs: the same as `test`
+  wasm-test-runner ...   cargo's runner for wasm32 tests (cargo calls it)
+";
+
+enum Command {
+    Help,
+    Setup,
+    Build { debug: bool },
+    Size,
+    Test { only: Option<test::Part> },
+    Demo(demo::Options),
+    WasmTestRunner { args: Vec<OsString> },
+}
+
+fn main() -> ExitCode {
+    match parse(Parser::from_env()).and_then(run) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Help => print!("{HELP}"),
+        Command::Setup => setup::run(&Workspace::find()?)?,
+        Command::Build { debug } => {
+            let workspace = Workspace::find()?;
+            setup::run(&workspace)?;
+            package::build(&workspace, &package::Options::shipped(&workspace, debug))?;
+        }
+        Command::Size => size::run(&Workspace::find()?)?,
+        Command::Test { only } => return test::run(&Workspace::find()?, only),
+        Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
+        Command::WasmTestRunner { args } => return browser::run_wasm_tests(args),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn parse(mut parser: Parser) -> Result<Command> {
+    let name = match parser.next()? {
+        None | Some(Arg::Short('h') | Arg::Long("help")) => return Ok(Command::Help),
+        Some(Arg::Value(name)) => name.string()?,
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    let command = match name.as_str() {
+        "help" => Command::Help,
+        "setup" => Command::Setup,
+        "build" => Command::Build {
+            debug: parse_debug(&mut parser)?,
+        },
+        "size" => Command::Size,
+        "ci" => Command::Test { only: None },
+        "test" => Command::Test {
+            only: parse_part(&mut parser)?,
+        },
+        "demo" => Command::Demo(parse_demo(&mut parser)?),
+        "wasm-test-runner" => Command::WasmTestRunner {
+            args: parser.raw_args()?.collect(),
+        },
+        _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),
+    };
+    match parser.next()? {
+        None => Ok(command),
+        Some(extra) => Err(extra.unexpected().into()),
+    }
+}
+
+fn parse_debug(parser: &mut Parser) -> Result<bool> {
+    match parser.next()? {
+        None => Ok(false),
+        Some(Arg::Long("debug")) => Ok(true),
+        Some(other) => Err(other.unexpected().into()),
+    }
+}
+
+fn parse_part(parser: &mut Parser) -> Result<Option<test::Part>> {
+    match parser.next()? {
+        None => Ok(None),
+        Some(Arg::Value(part)) => Ok(Some(part.parse()?)),
+        Some(other) => Err(other.unexpected().into()),
+    }
+}
+
+fn parse_demo(parser: &mut Parser) -> Result<demo::Options> {
+    let mut options = demo::Options::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Long("headless") => options.headless = true,
+            Arg::Long("break") => options.sabotage = Some(parser.value()?.parse()?),
+            Arg::Long("port") => options.port = parser.value()?.parse()?,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(args: &[&str]) -> Result<Command> {
+        parse(Parser::from_args(args))
+    }
+
+    #[test]
+    fn reads_every_demo_option() {
+        let Ok(Command::Demo(options)) =
+            parsed(&["demo", "--headless", "--break", "new-key", "--port", "9000"])
+        else {
+            panic!("not read as a demo");
+        };
+        assert!(options.headless);
+        assert_eq!(options.sabotage, Some(demo::Sabotage::NewKey));
+        assert_eq!(options.port, 9000);
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        for args in [
+            &["bild"][..],
+            &["build", "--debugg"],
+            &["test", "unit"],
+            &["demo", "--break", "old-key"],
+            &["setup", "twice"],
+        ] {
+            assert!(parsed(args).is_err(), "{args:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn hands_the_runner_its_arguments_untouched() {
+        let Ok(Command::WasmTestRunner { args }) =
+            parsed(&["wasm-test-runner", "t.wasm", "--nocapture", "name"])
+        else {
+            panic!("not read as the runner");
+        };
+        assert_eq!(args, ["t.wasm", "--nocapture", "name"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The contract, asserted from outside: real HTTP on loopback, a real SQLite file, and the file's
+//! own account of what happened.
+
+mod bench;
+mod crash;
+mod faults;
+mod http;
+mod idempotency;

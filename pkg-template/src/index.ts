@@ -1,0 +1,2 @@
+export { loadEngine } from './engine.js';
+export type * from './types.js';

@@ -1,0 +1,148 @@
+/** What an app hands over and gets back. Plain objects only; times are epoch milliseconds. */
+
+/** How one server speaks idempotency, as data. Import one from `intento/contracts`. */
+export type Contract = Readonly<Record<string, unknown>> & { readonly id: string };
+
+/** A value JSON can carry exactly. Integers beyond 2^53 - 1 are refused: send them as strings. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
+
+/** What `authorize` answers at each attempt. Never stored. */
+export interface Authorization {
+  /** The scope these credentials belong to; another scope than the queue's refuses the attempt. */
+  scope: string;
+  headers?: Record<string, string>;
+}
+
+export interface QueueOptions {
+  /** Whose intents these are: account, tenant, signed-in user. Stored as a hash. */
+  scope: string;
+  /** How the server speaks idempotency. There is no default: an unknown server must not be re-sent to. */
+  contract: Contract;
+  /** https, or http on loopback. Intents go to this origin and to `extraOrigins`, nowhere else. */
+  baseUrl: string;
+  extraOrigins?: readonly string[];
+  /** Asked before each attempt. Without it, requests carry no credentials. */
+  authorize?: () => Authorization | Promise<Authorization>;
+  /** A CORS-readable GET that has no effect; says whether the API can be reached. */
+  probeUrl?: string;
+  /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */
+  attemptDeadlineMs?: number;
+}
+
+export interface IntentRequest {
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Relative to `baseUrl`, or absolute on an allowed origin. */
+  url: string;
+  /** Stored and sent as they are. Credentials do not belong here: use `authorize`. */
+  headers?: Record<string, string>;
+  /** A JSON value, stored and sent in its canonical form (RFC 8785). */
+  body?: Json;
+}
+
+export interface Submission {
+  /** What kind of change this is: `authorize-payment`. */
+  operation: string;
+  /** The app's stable name for it: `order-842`. `null` opts out of "same reference, same intent". */
+  reference: string | null;
+  request: IntentRequest;
+  /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
+  expiresIn?: number | null;
+}
+
+export type Durability = 'strong' | 'strong_relaxed';
+
+export interface Receipt {
+  durability: Durability;
+  /** False: this submit found the intent that was already there. */
+  created: boolean;
+}
+
+/** Why an unfinished intent is waiting. */
+export type Cause =
+  | 'not_sent' | 'in_flight' | 'interrupted' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
+  | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear' | 'storage';
+
+/** Why a held intent needs the app or a person. */
+export type HeldReason =
+  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'undecodable' | 'accepted';
+
+export type AttemptResult =
+  | 'open' | 'not_sent' | 'succeeded' | 'refused' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
+  | 'auth' | 'server_error' | 'unclear' | 'not_the_server' | 'network' | 'timeout' | 'truncated' | 'redirected' | 'aborted';
+
+/** One send, as recorded on the device. */
+export interface AttemptView {
+  number: number;
+  startedAt: number;
+  endedAt: number | null;
+  result: AttemptResult;
+  status: number | null;
+  replayed: boolean;
+  retryAfterMs: number | null;
+}
+
+/** What is known of an intent now. Serialisable; holds neither key nor payload. */
+export interface IntentSnapshot {
+  id: string;
+  operation: string;
+  reference: string | null;
+  state: 'queued' | 'sending' | 'waiting' | 'accepted' | 'held'
+    | 'succeeded' | 'rejected' | 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
+  /** First 12 hex digits of SHA-256(key): correlates with a server's log without disclosing the key. */
+  keyHash: string;
+  cause: Cause | null;
+  heldReason: HeldReason | null;
+  /** Could a send have left the device without a definite answer? False means cancelling is safe. */
+  maybeSent: boolean;
+  /** The one bit a pay button needs: false while anything is unknown. */
+  safeToReplace: boolean;
+  createdAt: number;
+  /** When the next attempt is due, if one is planned. */
+  nextAttemptAt: number | null;
+  attemptCount: number;
+  /** The newest attempts, oldest first; at most 16. */
+  attempts: AttemptView[];
+}
+
+export interface Answer {
+  status: number;
+  mediaType: string | null;
+  /** The JSON value when the media type is JSON, else the text; null when there is none or it was not kept. */
+  body: Json;
+}
+
+/** An honest answer to "what happened?", at the time of asking. */
+export type Settled =
+  | { kind: 'succeeded'; answer: Answer; replay: 'fresh' | 'replayed' | 'unknown'; evidence: 'reply' | 'reconciliation'; durable: boolean; intent: IntentSnapshot }
+  | { kind: 'rejected'; answer: Answer; evidence: 'stored' | 'unstored' | 'reconciliation'; durable: boolean; intent: IntentSnapshot }
+  | { kind: 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned'; durable: boolean; intent: IntentSnapshot }
+  | { kind: 'pending'; cause: Cause; nextAttemptAt: number | null; intent: IntentSnapshot }
+  | { kind: 'held'; reason: HeldReason; remedy: string; intent: IntentSnapshot };
+
+export interface Intent {
+  readonly id: string;
+  readonly operation: string;
+  readonly reference: string | null;
+  readonly receipt: Receipt;
+  /** The newest snapshot this page has seen. */
+  readonly snapshot: IntentSnapshot;
+  readonly safeToReplace: boolean;
+  /** Waits until the intent is terminal or held, at most `within` ms (default 30 000), and says what is known. */
+  settled(options?: { within?: number }): Promise<Settled>;
+  /** True only if the intent was never sent and now never will be. */
+  cancel(): Promise<boolean>;
+}
+
+export interface QueueEvents {
+  /** An intent's record changed, and the change is durable. */
+  change: IntentSnapshot;
+}
+
+export interface Queue {
+  submit(submission: Submission): Promise<Intent>;
+  /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
+  intents(filter?: { state?: IntentSnapshot['state'] }): Promise<IntentSnapshot[]>;
+  intent(id: string): Promise<Intent | null>;
+  on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
+  close(): void;
+}

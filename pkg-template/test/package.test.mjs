@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { cp, mkdtemp, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(import.meta.url);
+
+test('importing has no side effects', async () => {
+  const before = Object.getOwnPropertyNames(globalThis);
+  const compile = WebAssembly.instantiate;
+  WebAssembly.instantiate = () => assert.fail('compiled on import');
+  try {
+    await import('intento');
+    await import('intento/contracts');
+  } finally {
+    WebAssembly.instantiate = compile;
+  }
+  assert.deepEqual(Object.getOwnPropertyNames(globalThis), before);
+});
+
+test('require() takes it, so there is no top-level await', () => {
+  assert.equal(typeof require('intento'), 'object');
+});
+
+test('the engine starts once', async (t) => {
+  const { loadEngine } = await freshEngine();
+  const instantiate = t.mock.method(WebAssembly, 'instantiate');
+  const [one, two] = await Promise.all([loadEngine(), loadEngine()]);
+  assert.equal(one, two);
+  assert.equal(await loadEngine(), one);
+  // Node loads parts of itself as compiled modules; ours is handed over as bytes.
+  const ours = instantiate.mock.calls.filter((call) => call.arguments[0] instanceof Uint8Array);
+  assert.equal(ours.length, 1);
+});
+
+test('without WebAssembly the engine says so, and starts once it is there', async () => {
+  const { loadEngine } = await freshEngine();
+  const platform = globalThis.WebAssembly;
+  delete globalThis.WebAssembly;
+  try {
+    await assert.rejects(loadEngine(), { code: 'wasm_unavailable' });
+  } finally {
+    globalThis.WebAssembly = platform;
+  }
+  await loadEngine();
+});
+
+test('a refused compilation is wasm_unavailable with the cause, and not remembered', async (t) => {
+  const { loadEngine } = await freshEngine();
+  const refusal = new WebAssembly.CompileError('refused by Content-Security-Policy');
+  const instantiate = t.mock.method(WebAssembly, 'instantiate', () => Promise.reject(refusal));
+  await assert.rejects(loadEngine(), { code: 'wasm_unavailable', cause: refusal });
+  instantiate.mock.restore();
+  await loadEngine();
+});
+
+test('contracts are frozen, all the way down', async () => {
+  const contracts = await import('intento/contracts');
+  assert.ok(Object.keys(contracts).includes('generic'));
+  for (const contract of Object.values(contracts)) {
+    assert.equal(typeof contract.id, 'string');
+    assertFrozen(contract);
+  }
+});
+
+test('the WebAssembly module is there for those who serve it themselves', async () => {
+  assert.ok(WebAssembly.validate(await readFile(require.resolve('intento/core.wasm'))));
+});
+
+/** The engine in a copy of the package: the glue remembers that it has started. */
+async function freshEngine() {
+  const installed = dirname(require.resolve('intento/package.json'));
+  const copy = await mkdtemp(join(installed, '..', 'intento-copy-'));
+  await cp(installed, copy, { recursive: true });
+  return import(pathToFileURL(join(copy, 'engine.js')).href);
+}
+
+function assertFrozen(value) {
+  if (typeof value !== 'object' || value === null) return;
+  assert.ok(Object.isFrozen(value));
+  Object.values(value).forEach(assertFrozen);
+}

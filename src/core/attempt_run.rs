@@ -1,0 +1,199 @@
+//! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, guard, send, record. The
+//! intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
+
+use super::backoff::Jitter;
+use super::change::{Change, Grant, NotSent, RecordFacts, TakeClaim};
+use super::contract::{Answer, Contract, Observation};
+use super::effect::Dispatch;
+use super::input::Credentials;
+use super::intent::{IntentRecord, Purpose};
+use super::key::{ChangeId, IntentId, RealmId};
+use super::limits::RECORD_TRIES_MAX;
+use super::time::Stamp;
+use super::window::window_open;
+
+/// One attempt of one intent in this realm.
+#[derive(Debug)]
+pub struct AttemptRun {
+    intent: IntentId,
+    step: Step,
+    /// Cleared by `freeze`, `pagehide` or a lost lock, in the task that brings it; the guard checks it (P2.5).
+    may_send: bool,
+}
+
+#[derive(Debug)]
+enum Step {
+    Reaching,
+    Authorizing,
+    Claiming { credentials: Credentials },
+    Sending { flight: Box<Flight> },
+    Recording { flight: Box<Flight>, facts: Box<RecordFacts>, tries: u32 },
+    Releasing,
+}
+
+/// What an attempt on the wire must remember, to be judged even if the ledger is gone.
+#[derive(Debug)]
+pub struct Flight {
+    pub intent: IntentRecord,
+    pub contract: Contract,
+    attempt: u32,
+    fence: u64,
+}
+
+/// What a run asks for next.
+#[derive(Debug)]
+pub enum Next {
+    Authorize,
+    Commit(Change),
+    Send(Box<Dispatch>),
+    /// The facts are not in: offer them again later. The app learns the outcome now, marked as not durable.
+    TellUndurable,
+    /// It is over; whatever remains to do is in the ledger.
+    Finished,
+}
+
+/// The engine's part of a claim.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub owner: RealmId,
+    pub nonce: ChangeId,
+    pub attempt_ms: u64,
+    pub window_ms: u64,
+}
+
+impl AttemptRun {
+    pub fn new(intent: IntentId) -> Self {
+        Self { intent, step: Step::Reaching, may_send: true }
+    }
+
+    pub fn is_reaching(&self) -> bool {
+        matches!(self.step, Step::Reaching)
+    }
+
+    /// The facts that wait to be offered again.
+    pub fn unrecorded(&self) -> Option<(&Flight, &RecordFacts)> {
+        match &self.step {
+            Step::Recording { flight, facts, .. } => Some((flight, facts)),
+            _ => None,
+        }
+    }
+
+    /// This realm may be frozen at the end of this task.
+    pub fn forbid_sending(&mut self) {
+        self.may_send = false;
+    }
+
+    pub fn reached(&mut self) -> Next {
+        self.step = Step::Authorizing;
+        Next::Authorize
+    }
+
+    pub fn authorized(&mut self, credentials: Credentials, terms: Terms) -> Next {
+        self.step = Step::Claiming { credentials };
+        Next::Commit(Change::Claim(TakeClaim {
+            intent: self.intent.clone(),
+            nonce: terms.nonce,
+            owner: terms.owner,
+            purpose: Purpose::Send,
+            lock_held: false,
+            attempt_ms: terms.attempt_ms,
+            window_ms: terms.window_ms,
+        }))
+    }
+
+    /// The claim is durable. The guard, in the task that will send: may this realm still send, does the lease still
+    /// hold the whole attempt, is the window still open (P2.6, law 5)? `now` includes both clocks: the ledger clock
+    /// advances by the larger of the two.
+    pub fn claimed(&mut self, grant: Grant, terms: &Terms, now: &Stamp, jitter: Jitter) -> Next {
+        let Step::Claiming { credentials } = &mut self.step else { return Next::Finished };
+        let Some(attempt) = grant.attempt else { return Next::Finished };
+        let credentials = core::mem::take(credentials);
+        let lease_holds = now.at_ms.saturating_add(terms.attempt_ms) <= grant.lease_until_ms;
+        let usable_ms = grant.contract.window_ms().min(terms.window_ms);
+        let may = self.may_send && lease_holds && window_open(&grant.intent, usable_ms, now, terms.attempt_ms);
+        if !may {
+            self.step = Step::Releasing;
+            let (intent, fence) = (self.intent.clone(), grant.fence);
+            return Next::Commit(Change::NotSent(NotSent { intent, attempt, fence, jitter }));
+        }
+        let dispatch = Box::new(dispatch(&grant, attempt, credentials, terms.attempt_ms));
+        let flight = Flight { intent: grant.intent, contract: grant.contract, attempt, fence: grant.fence };
+        self.step = Step::Sending { flight: Box::new(flight) };
+        Next::Send(dispatch)
+    }
+
+    /// Something came back, or nothing did.
+    pub fn fetched(
+        &mut self,
+        observation: Observation,
+        answer: Option<Answer>,
+        fact: ChangeId,
+        jitter: Jitter,
+    ) -> Next {
+        let step = core::mem::replace(&mut self.step, Step::Releasing);
+        let Step::Sending { flight } = step else {
+            self.step = step;
+            return Next::Finished;
+        };
+        let facts = Box::new(RecordFacts {
+            intent: self.intent.clone(),
+            attempt: flight.attempt,
+            fence: flight.fence,
+            fact,
+            observation,
+            answer,
+            jitter,
+        });
+        let change = Change::Record(facts.clone());
+        self.step = Step::Recording { flight, facts, tries: 1 };
+        Next::Commit(change)
+    }
+
+    /// The ledger did not take the facts. First again at once without the answer's body, in case it is the quota
+    /// (P6.4); then the app is told, and the ledger is asked again later.
+    pub fn not_recorded(&mut self) -> Next {
+        let Step::Recording { facts, tries, .. } = &mut self.step else { return Next::Finished };
+        *tries += 1;
+        let had_body = facts.answer.as_mut().is_some_and(|answer| answer.body.take().is_some());
+        match *tries {
+            2 if had_body => Next::Commit(Change::Record(facts.clone())),
+            tries if tries > RECORD_TRIES_MAX => Next::Finished,
+            _ => Next::TellUndurable,
+        }
+    }
+
+    /// Time to offer the facts again.
+    pub fn record_again(&self) -> Option<Change> {
+        self.unrecorded().map(|(_, facts)| Change::Record(Box::new(facts.clone())))
+    }
+}
+
+fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: u64) -> Dispatch {
+    let request = &grant.intent.request;
+    let (key_name, key_value) = grant.intent.carrier.header(&grant.intent.key);
+    let mut headers = request.headers.clone();
+    if let Some(body) = &grant.body {
+        headers.push(("content-type".to_owned(), body.media_type.clone()));
+    }
+    // Credentials come from a callback at each attempt: they must not displace the key or the frozen headers.
+    let taken = |name: &str, headers: &[(String, String)]| {
+        name.eq_ignore_ascii_case(&key_name) || headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    for (name, value) in credentials.0 {
+        if !taken(&name, &headers) {
+            headers.push((name, value));
+        }
+    }
+    headers.push((key_name, key_value));
+    Dispatch {
+        intent: grant.intent.id.clone(),
+        attempt,
+        method: request.method,
+        url: request.url.clone(),
+        headers,
+        body: grant.body.as_ref().map(|body| body.text.clone()),
+        deadline_ms,
+        fact_headers: grant.contract.fact_headers(),
+        fact_pointers: grant.contract.fact_pointers(),
+    }
+}

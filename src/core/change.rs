@@ -1,0 +1,181 @@
+//! Every durable mutation as data. All ids in a change are made before its first try, so that one whose fate is
+//! unknown can be re-run: `apply` finds its id and is done (P1.1).
+
+use super::backoff::Jitter;
+use super::contract::{Answer, Contract, Observation};
+use super::intent::{HeldReason, IntentRecord, Purpose, Request};
+use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
+use super::reach::OriginRecord;
+use super::record::Body;
+
+/// One mutation of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Submit(Box<Submit>),
+    Claim(TakeClaim),
+    /// The facts that an attempt brought. `apply` judges them with the stored contract and every attempt.
+    Record(Box<RecordFacts>),
+    /// The guard refused, or the realm gave up before `fetch`: the attempt left nothing.
+    NotSent(NotSent),
+    /// Ends an intent that was never sent.
+    Cancel(IntentId),
+    /// Holds an intent that no attempt can help now.
+    Hold {
+        intent: IntentId,
+        reason: HeldReason,
+    },
+    /// A probe of an origin succeeded or failed.
+    Probed {
+        origin: String,
+        ok: bool,
+    },
+}
+
+/// A validated decision of the app, its key rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submit {
+    pub intent: IntentId,
+    pub scope: ScopeHash,
+    pub operation: String,
+    pub reference: Option<String>,
+    pub key: Key,
+    pub contract: ContractSnapshot,
+    pub fingerprint: Fingerprint,
+    pub request: Request,
+    pub body: Option<Body>,
+    pub expires_in_ms: Option<u64>,
+}
+
+/// A contract and the hash of its canonical text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContractSnapshot {
+    pub hash: ContractHash,
+    pub contract: Contract,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakeClaim {
+    pub intent: IntentId,
+    pub nonce: ChangeId,
+    pub owner: RealmId,
+    pub purpose: Purpose,
+    pub lock_held: bool,
+    /// How long the attempt may take; the lease is longer by its slack.
+    pub attempt_ms: u64,
+    /// The usable window of the contract that the queue has now; the smaller of this and the stored one's counts (law 7).
+    pub window_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFacts {
+    pub intent: IntentId,
+    pub attempt: u32,
+    pub fence: u64,
+    pub fact: ChangeId,
+    pub observation: Observation,
+    /// Kept only if it settles the intent.
+    pub answer: Option<Answer>,
+    pub jitter: Jitter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotSent {
+    pub intent: IntentId,
+    pub attempt: u32,
+    pub fence: u64,
+    pub jitter: Jitter,
+}
+
+/// What a change did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// `created` is false where the reference already named this same decision.
+    Submitted {
+        intent: Box<IntentRecord>,
+        created: bool,
+    },
+    Claimed(Box<Grant>),
+    /// The claim was not granted, and the intent ended or is held instead: it expired, or its window is closed.
+    NotGranted(Box<IntentRecord>),
+    /// `origin` is what the ledger now remembers of the intent's origin.
+    Recorded {
+        intent: Box<IntentRecord>,
+        origin: OriginRecord,
+    },
+    NotSent(Box<IntentRecord>),
+    Cancelled {
+        intent: Box<IntentRecord>,
+        cancelled: bool,
+    },
+    Held(Box<IntentRecord>),
+    Probed {
+        name: String,
+        origin: OriginRecord,
+    },
+}
+
+/// A granted claim, with everything that its attempt needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    pub intent: IntentRecord,
+    /// Only a claim to send makes one (P2.2).
+    pub attempt: Option<u32>,
+    pub fence: u64,
+    pub lease_until_ms: u64,
+    pub contract: Contract,
+    pub body: Option<Body>,
+}
+
+/// Why a change was refused. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The reference names another payload; the intent that has it.
+    ReferenceConflict(Box<IntentRecord>),
+    /// [`OPEN_INTENTS_MAX`](super::limits::OPEN_INTENTS_MAX) unfinished intents.
+    LedgerFull,
+    UnknownIntent,
+    /// Another realm's lease runs until then, on the ledger clock.
+    Leased {
+        until_ms: u64,
+    },
+    /// The server asked to wait until then, on the ledger clock.
+    NotBefore {
+        at_ms: u64,
+    },
+    /// The purpose does not fit the state (P2.2): ended, held, or not to be sent.
+    WrongState(Box<IntentRecord>),
+    /// A record that exists cannot be read by this build.
+    Undecodable,
+    /// Records contradict one another: a bug or a damaged ledger. Nothing is sent.
+    Inconsistent,
+}
+
+impl Change {
+    /// The intent a change is about.
+    pub fn intent(&self) -> Option<&IntentId> {
+        match self {
+            Self::Submit(submit) => Some(&submit.intent),
+            Self::Claim(claim) => Some(&claim.intent),
+            Self::Record(facts) => Some(&facts.intent),
+            Self::NotSent(not_sent) => Some(&not_sent.intent),
+            Self::Cancel(intent) | Self::Hold { intent, .. } => Some(intent),
+            Self::Probed { .. } => None,
+        }
+    }
+}
+
+impl Applied {
+    /// The intent's record after the change.
+    pub fn intent(&self) -> Option<&IntentRecord> {
+        match self {
+            Self::Submitted { intent, .. }
+            | Self::NotGranted(intent)
+            | Self::Recorded { intent, .. }
+            | Self::NotSent(intent)
+            | Self::Cancelled { intent, .. }
+            | Self::Held(intent) => Some(intent),
+            Self::Claimed(grant) => Some(&grant.intent),
+            Self::Probed { .. } => None,
+        }
+    }
+}

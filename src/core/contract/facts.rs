@@ -1,0 +1,82 @@
+//! What an attempt brought back: the few values a contract names, or the kind of nothing that came.
+
+use std::collections::BTreeMap;
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The values of one complete answer that a contract's rules can name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub status: u16,
+    /// Lower-case, without parameters; `None` where the answer names none.
+    pub media_type: Option<String>,
+    /// Of the headers the contract names, those that were visible. Cross-origin, an unexposed header is absent, and
+    /// absent is unknown (P10).
+    pub headers: BTreeMap<String, String>,
+    /// Of the pointers the contract names, those that resolved to a scalar.
+    pub pointers: BTreeMap<String, FactValue>,
+    pub body_empty: bool,
+}
+
+/// A scalar in an answer's body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FactValue {
+    Text(String),
+    Bool(bool),
+    /// An integer that a double holds exactly.
+    Integer(i64),
+    /// A number beyond 2^53 - 1, or a fraction: matches no rule (P5.8).
+    Inexact,
+}
+
+impl FactValue {
+    /// Does this value hold the text a rule names? Integers and booleans by their JSON spelling.
+    pub fn is(&self, text: &str) -> bool {
+        match self {
+            Self::Text(value) => value == text,
+            Self::Bool(value) => text == if *value { "true" } else { "false" },
+            Self::Integer(value) => text.parse() == Ok(*value),
+            Self::Inexact => false,
+        }
+    }
+}
+
+/// Why nothing usable came back. None of these says whether the server acted (law 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// `fetch` rejected: network, CORS, CSP, DNS and TLS look the same to a page.
+    Network,
+    /// The attempt's own deadline passed, in the head or in the body.
+    Timeout,
+    /// An opaque redirect: status 0, no headers (P10). Not followed.
+    Redirected,
+    /// The head arrived and the body did not.
+    Truncated,
+    /// The body is larger than [`ANSWER_MAX_BYTES`](crate::core::limits::ANSWER_MAX_BYTES).
+    TooLarge,
+}
+
+/// What one attempt brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    Reply(Facts),
+    Fault(Fault),
+}
+
+/// The answer as the app gets it. Its `Debug` shows no content (law 11).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub status: u16,
+    pub media_type: Option<String>,
+    /// `None`: there was none, or it was too large to keep.
+    pub body: Option<String>,
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Answer({}, {} bytes)", self.status, self.body.as_ref().map_or(0, String::len))
+    }
+}

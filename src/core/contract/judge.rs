@@ -1,0 +1,125 @@
+//! What all attempts of an intent say together (P5). Called inside `apply`, with the stored contract.
+
+use super::{AnswerClass, AttemptReading, Contract, Fault};
+use crate::core::attempt::{Attempt, AttemptState, History};
+use crate::core::intent::{Cause, Evidence, HeldReason, Replay};
+use crate::core::limits::{ATTEMPTS_MAX, IN_PROGRESS_REPEATS_MAX, UNCLEAR_REPEATS_MAX};
+
+/// The meaning of an intent's attempts, the newest facts included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Attempt `by` brought a recognised success.
+    Succeeded { by: u32, replay: Replay },
+    /// Attempt `by` brought a refusal that settles. `replaceable`: no delivery of this key can still have an effect (P5.4).
+    Rejected { by: u32, evidence: Evidence, replaceable: bool },
+    /// Attempt `by` was told that the key belongs to another payload, and nothing of ours is unknown.
+    Mismatched { by: u32 },
+    /// Try again with the same key.
+    Wait { cause: Cause },
+    /// The app or a person must act.
+    Hold { reason: HeldReason },
+}
+
+/// Judges the whole history after the facts of attempt `newest` came in. `None`: there is nothing to judge by.
+///
+/// Order: recognised success from any attempt; a conclusive refusal; an inconclusive refusal or a mismatch, if no
+/// other attempt, earlier or later, is unknown; else what the newest facts ask for.
+pub fn judge(contract: &Contract, history: &History, newest: u32) -> Option<Judgement> {
+    if let Some(settled) = settles(contract, history) {
+        return Some(settled);
+    }
+    let attempt = history.attempts.iter().find(|attempt| attempt.number == newest)?;
+    let AttemptState::Ended { reading, .. } = &attempt.state else { return None };
+    Some(match reading {
+        AttemptReading::Fault { fault } => after_fault(*fault, history),
+        AttemptReading::Answer { class, .. } => after_answer(*class, history),
+    })
+}
+
+fn settles(contract: &Contract, history: &History) -> Option<Judgement> {
+    let answers = || history.attempts.iter().filter_map(answer);
+    let success = answers().find(|(_, answer)| answer.class == AnswerClass::Succeeded);
+    if let Some((by, answer)) = success {
+        let replay = match answer.replayed {
+            Some(true) => Replay::Replayed,
+            Some(false) => Replay::Fresh,
+            None => Replay::Unknown,
+        };
+        return Some(Judgement::Succeeded { by, replay });
+    }
+    if let Some((by, _)) = answers().find(|(_, answer)| answer.conclusive) {
+        return Some(Judgement::Rejected { by, evidence: Evidence::Stored, replaceable: true });
+    }
+    if history.any_unknown() {
+        return None;
+    }
+    let replaceable = contract.refusal.single_delivery;
+    answers().find_map(|(by, answer)| match answer.class {
+        AnswerClass::Refused => Some(Judgement::Rejected { by, evidence: Evidence::Unstored, replaceable }),
+        AnswerClass::Mismatched => Some(Judgement::Mismatched { by }),
+        _ => None,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Told {
+    class: AnswerClass,
+    conclusive: bool,
+    replayed: Option<bool>,
+}
+
+fn answer(attempt: &Attempt) -> Option<(u32, Told)> {
+    match &attempt.state {
+        AttemptState::Ended { reading: AttemptReading::Answer { class, conclusive, replayed, .. }, .. } => {
+            Some((attempt.number, Told { class: *class, conclusive: *conclusive, replayed: *replayed }))
+        }
+        _ => None,
+    }
+}
+
+fn after_fault(fault: Fault, history: &History) -> Judgement {
+    let cause = match fault {
+        Fault::Redirected => return Judgement::Hold { reason: HeldReason::Redirected },
+        Fault::Network => Cause::Network,
+        Fault::Timeout => Cause::Timeout,
+        Fault::Truncated | Fault::TooLarge => Cause::Truncated,
+    };
+    wait_or_give_up(cause, history)
+}
+
+fn after_answer(class: AnswerClass, history: &History) -> Judgement {
+    let cause = match class {
+        AnswerClass::Auth => return Judgement::Hold { reason: HeldReason::Auth },
+        AnswerClass::Config => return Judgement::Hold { reason: HeldReason::Config },
+        AnswerClass::OtherKey => return Judgement::Hold { reason: HeldReason::ConflictingAnswers },
+        // It will never change, and it is no evidence: only a look at the server can tell.
+        AnswerClass::StoredError => return Judgement::Hold { reason: HeldReason::Unresolved },
+        // Nothing fetches the result yet, and sending again is not ours to decide.
+        AnswerClass::Accepted => return Judgement::Hold { reason: HeldReason::Accepted },
+        AnswerClass::RateLimited => Cause::RateLimited,
+        AnswerClass::ServerError => Cause::ServerError,
+        AnswerClass::NotTheServer => Cause::NotTheServer,
+        AnswerClass::InProgress => {
+            if history.run_of(AnswerClass::InProgress) >= IN_PROGRESS_REPEATS_MAX {
+                return Judgement::Hold { reason: HeldReason::Unresolved };
+            }
+            Cause::InProgress
+        }
+        AnswerClass::Succeeded | AnswerClass::Refused | AnswerClass::Mismatched | AnswerClass::Unclear => {
+            if history.run_of(class) >= UNCLEAR_REPEATS_MAX {
+                return Judgement::Hold { reason: HeldReason::Unresolved };
+            }
+            Cause::Unclear
+        }
+    };
+    wait_or_give_up(cause, history)
+}
+
+/// Exhausted patience is never evidence (law 4): the intent is held, its key kept.
+fn wait_or_give_up(cause: Cause, history: &History) -> Judgement {
+    if history.total >= ATTEMPTS_MAX {
+        Judgement::Hold { reason: HeldReason::Unresolved }
+    } else {
+        Judgement::Wait { cause }
+    }
+}

@@ -1,0 +1,371 @@
+//! One realm's engine: `handle` an input, then drain `poll`, then wait until `wake_in_ms`. Nothing here reads a
+//! clock, draws randomness or does IO.
+
+mod origins;
+mod runs;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::attempt_run::{AttemptRun, Terms};
+use super::backoff::{JitterSource, backoff_ms};
+use super::change::{Applied, Change};
+use super::effect::Effect;
+use super::input::{CommitError, DuePage, Input, Ticket, Wake};
+use super::intent::IntentRecord;
+use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
+use super::limits::{
+    BACKOFF_CAP_MS, COMMIT_BATCH_MAX, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX, TIMER_MAX_MS,
+    WATCH_INTERVAL_MS,
+};
+use super::time::{LedgerClock, Moment, RealmClock, Stamp};
+use origins::Origins;
+
+/// What an engine is opened with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub scope: ScopeHash,
+    pub owner: RealmId,
+    pub jitter_seed: u64,
+    pub attempt_ms: u64,
+    /// The usable window of the queue's contract.
+    pub window_ms: u64,
+    /// Origins that intents may go to.
+    pub origins: Vec<String>,
+    pub online: bool,
+}
+
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    clock: RealmClock,
+    now: Moment,
+    jitter: JitterSource,
+    names_made: u64,
+    started: bool,
+    suspended: bool,
+    online: bool,
+    runs: BTreeMap<IntentId, AttemptRun>,
+    /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
+    parked: BTreeMap<IntentId, Parked>,
+    origins: Origins,
+    watched: BTreeSet<IntentId>,
+    watched_at_ms: u64,
+    changes: VecDeque<(Ticket, Change)>,
+    committing: bool,
+    schedule: Schedule,
+    effects: VecDeque<Effect>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parked {
+    /// `None`: its time has come, and only the count of failures is still of use.
+    until_mono_ms: Option<u64>,
+    failures: u32,
+}
+
+/// What is known of the ledger's due times.
+#[derive(Clone, Copy, Debug)]
+struct Schedule {
+    loading: bool,
+    /// Something changed since the last load began.
+    stale: bool,
+    /// The next load looks a backoff's length ahead: what waits only because the network was gone need not wait.
+    ahead: bool,
+    next_due_at_ms: Option<u64>,
+    /// Grows while a page holds only intents that this realm cannot run, so that those never hide others.
+    page: u32,
+    retry_at_mono_ms: Option<u64>,
+    failures: u32,
+}
+
+impl Schedule {
+    fn new() -> Self {
+        Self {
+            loading: false,
+            stale: false,
+            ahead: false,
+            next_due_at_ms: None,
+            page: DUE_PAGE_MAX,
+            retry_at_mono_ms: None,
+            failures: 0,
+        }
+    }
+}
+
+impl Engine {
+    pub fn new(settings: Settings, now: Moment) -> Self {
+        Self {
+            clock: RealmClock::new(now),
+            now,
+            jitter: JitterSource::new(settings.jitter_seed),
+            names_made: 0,
+            started: false,
+            suspended: false,
+            online: settings.online,
+            runs: BTreeMap::new(),
+            parked: BTreeMap::new(),
+            origins: Origins::new(&settings.origins),
+            watched: BTreeSet::new(),
+            watched_at_ms: now.mono_ms,
+            changes: VecDeque::new(),
+            committing: false,
+            schedule: Schedule::new(),
+            effects: VecDeque::new(),
+            settings,
+        }
+    }
+
+    /// Takes in one thing that happened. Drain [`poll`](Self::poll) afterwards, in the same task.
+    pub fn handle(&mut self, input: Input, now: Moment) {
+        self.now = now;
+        self.clock.read(now);
+        match input {
+            Input::Started { clock, origins } => {
+                self.started = true;
+                self.clock.adopt(clock.unwrap_or(LedgerClock::new(now.wall_ms)));
+                self.origins.learn(origins);
+                self.schedule.stale = true;
+            }
+            Input::Submit { ticket, submit } => {
+                self.changes.push_back((Ticket::Caller(ticket), Change::Submit(submit)));
+            }
+            Input::Cancel { ticket, intent } => {
+                self.changes.push_back((Ticket::Caller(ticket), Change::Cancel(intent)));
+            }
+            Input::Watch(intent) => {
+                self.watched.insert(intent);
+            }
+            Input::Unwatch(intent) => {
+                self.watched.remove(&intent);
+            }
+            Input::Committed { results, clock } => self.committed(results, clock),
+            Input::Due(page) => self.due(page),
+            Input::DueFailed => self.due_failed(),
+            Input::Loaded(intent) => self.changed(&intent),
+            Input::Probed { origin, ok } => self.probed(&origin, ok),
+            Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
+            Input::Fetched { intent, observation, answer } => self.fetched(&intent, observation, answer),
+            Input::Wake(wake) => self.woken(wake),
+            Input::Peer(intent) => {
+                if self.watched.contains(&intent) {
+                    self.effects.push_back(Effect::Load(intent));
+                }
+                self.schedule.stale = true;
+            }
+        }
+        self.keep_going();
+    }
+
+    /// The next thing to do, until there is none.
+    pub fn poll(&mut self) -> Option<Effect> {
+        self.effects.pop_front()
+    }
+
+    /// How long the driver may sleep unless something happens. Changes with every input.
+    pub fn wake_in_ms(&self) -> u64 {
+        let now = self.now.mono_ms;
+        let stamp = self.stamp();
+        let due = self.schedule.next_due_at_ms.filter(|_| self.has_room());
+        let retry = self.schedule.retry_at_mono_ms.filter(|_| self.has_room());
+        let waits = [
+            due.map(|due_at_ms| due_at_ms.saturating_sub(stamp.at_ms)),
+            retry.map(|at_ms| at_ms.saturating_sub(now)),
+            self.parked.values().filter_map(|parked| parked.until_mono_ms).min().map(|at_ms| at_ms.saturating_sub(now)),
+            self.origins.next_probe_at_ms().map(|at_ms| at_ms.saturating_sub(now)),
+            (!self.watched.is_empty()).then(|| (self.watched_at_ms + WATCH_INTERVAL_MS).saturating_sub(now)),
+        ];
+        waits.into_iter().flatten().min().unwrap_or(TIMER_MAX_MS).min(TIMER_MAX_MS)
+    }
+
+    /// The ledger time at the last input.
+    pub fn stamp(&self) -> Stamp {
+        self.clock.stamp()
+    }
+
+    pub fn scope(&self) -> &ScopeHash {
+        &self.settings.scope
+    }
+
+    fn woken(&mut self, wake: Wake) {
+        match wake {
+            Wake::Timer => {}
+            Wake::Online => {
+                self.online = true;
+                self.origins.ask_again();
+                self.schedule.ahead = true;
+            }
+            Wake::Offline => self.online = false,
+            Wake::Visible => self.origins.ask_again(),
+            Wake::Suspended => {
+                self.suspended = true;
+                self.runs.values_mut().for_each(AttemptRun::forbid_sending);
+            }
+            Wake::Resumed => {
+                self.suspended = false;
+                self.origins.ask_again();
+            }
+        }
+        self.schedule.stale = true;
+    }
+
+    /// After every input: offer unrecorded facts whose time has come, look at the ledger, look at what is watched,
+    /// send what has gathered.
+    fn keep_going(&mut self) {
+        self.record_again();
+        self.run_blocked();
+        self.look_at_watched();
+        self.load_due();
+        self.flush();
+    }
+
+    fn look_at_watched(&mut self) {
+        if self.now.mono_ms.saturating_sub(self.watched_at_ms) < WATCH_INTERVAL_MS {
+            return;
+        }
+        self.watched_at_ms = self.now.mono_ms;
+        let watched = self.watched.iter().filter(|intent| !self.runs.contains_key(*intent));
+        self.effects.extend(watched.cloned().map(Effect::Load));
+    }
+
+    fn has_room(&self) -> bool {
+        self.runs.len() < RUNS_MAX && !self.suspended && self.started
+    }
+
+    fn load_due(&mut self) {
+        let stamp = self.stamp();
+        let reached = self.schedule.next_due_at_ms.is_some_and(|due_at_ms| due_at_ms <= stamp.at_ms);
+        let retry = self.schedule.retry_at_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
+        let wanted = self.unpark() || self.schedule.stale || reached || retry;
+        if !wanted || !self.has_room() || self.schedule.loading {
+            self.schedule.stale |= wanted;
+            return;
+        }
+        let until_ms = stamp.at_ms.saturating_add(if self.schedule.ahead { BACKOFF_CAP_MS } else { 0 });
+        let (page, failures) = (self.schedule.page, self.schedule.failures);
+        self.schedule = Schedule { loading: true, page, failures, ..Schedule::new() };
+        self.effects.push_back(Effect::LoadDue { until_ms, limit: page });
+    }
+
+    /// Lets go of the intents whose parking time is over. Says whether there were any.
+    fn unpark(&mut self) -> bool {
+        let mut any = false;
+        for (id, parked) in &mut self.parked {
+            let over = parked.until_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
+            if over && !self.runs.contains_key(id) {
+                parked.until_mono_ms = None;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn due(&mut self, page: DuePage) {
+        let now = self.stamp().at_ms;
+        let page_len = self.schedule.page;
+        let full = page.due.len() >= page_len as usize;
+        let later = page.due.iter().filter_map(|intent| intent.due_at_ms).filter(|due_at_ms| *due_at_ms > now).min();
+        let next_due_at_ms = page.next_due_at_ms.into_iter().chain(later).min();
+        self.schedule.loading = false;
+        self.schedule.failures = 0;
+        self.origins.learn(page.origins);
+        let mut started = 0_u32;
+        for intent in page.due {
+            // A run that ends looks again.
+            if self.runs.len() < RUNS_MAX && self.start(&intent) {
+                started += 1;
+            }
+        }
+        self.schedule.next_due_at_ms = next_due_at_ms;
+        self.schedule.page = DUE_PAGE_MAX;
+        if full && started == 0 {
+            // Nothing here can run now, and it may hide what can. Looking again at the same would not help.
+            let grown = page_len.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
+            self.schedule.stale |= grown > page_len;
+            self.schedule.page = grown;
+            self.schedule.next_due_at_ms = next_due_at_ms.map(|at_ms| at_ms.max(now.saturating_add(LOOK_AGAIN_MIN_MS)));
+        }
+    }
+
+    fn due_failed(&mut self) {
+        self.schedule.loading = false;
+        self.schedule.failures = self.schedule.failures.saturating_add(1);
+        let wait = backoff_ms(self.schedule.failures, self.jitter.draw()).max(100);
+        self.schedule.retry_at_mono_ms = Some(self.now.mono_ms.saturating_add(wait));
+    }
+
+    fn committed(&mut self, results: Vec<(Ticket, Result<Applied, CommitError>)>, clock: Option<LedgerClock>) {
+        self.committing = false;
+        if let Some(clock) = clock {
+            self.clock.adopt(clock);
+        }
+        for (ticket, result) in results {
+            match ticket {
+                Ticket::Caller(ticket) => self.done(ticket, result),
+                Ticket::Run(intent) => self.run_committed(&intent, result),
+                Ticket::Probe(origin) => self.probe_committed(&origin, result),
+                Ticket::Engine => {
+                    if let Ok(Applied::Held(intent)) = result {
+                        self.tell(&intent);
+                    }
+                }
+            }
+        }
+    }
+
+    fn done(&mut self, ticket: u64, result: Result<Applied, CommitError>) {
+        let created = matches!(&result, Ok(Applied::Submitted { created: true, .. } | Applied::Cancelled { .. }));
+        let intent = result.as_ref().ok().and_then(Applied::intent).cloned();
+        self.effects.push_back(Effect::Done { ticket, result });
+        if let Some(intent) = intent {
+            if created {
+                self.tell(&intent);
+            }
+            if self.runs.len() < RUNS_MAX {
+                self.start_if_due(&intent);
+            } else {
+                self.schedule.stale = true;
+            }
+        }
+    }
+
+    /// What changed is durable: tell the app, and the other realms.
+    fn tell(&mut self, intent: &IntentRecord) {
+        self.changed(intent);
+        self.effects.push_back(Effect::Nudge(intent.id.clone()));
+    }
+
+    fn changed(&mut self, intent: &IntentRecord) {
+        self.effects.push_back(Effect::Changed { intent: Box::new(intent.clone()), durable: true, answer: None });
+    }
+
+    fn enqueue(&mut self, ticket: Ticket, change: Change) {
+        self.changes.push_back((ticket, change));
+    }
+
+    /// One transaction at a time: what gathers while it runs shares the next one.
+    fn flush(&mut self) {
+        if self.committing || self.changes.is_empty() || !self.started {
+            return;
+        }
+        self.committing = true;
+        let count = self.changes.len().min(COMMIT_BATCH_MAX);
+        let batch = self.changes.drain(..count).collect();
+        let reading = self.clock.read(self.now);
+        self.effects.push_back(Effect::Commit { batch, reading });
+    }
+
+    fn terms(&mut self) -> Terms {
+        Terms {
+            owner: self.settings.owner.clone(),
+            nonce: self.make_name(),
+            attempt_ms: self.settings.attempt_ms,
+            window_ms: self.settings.window_ms,
+        }
+    }
+
+    /// A name that no other realm and no other moment makes.
+    fn make_name(&mut self) -> ChangeId {
+        self.names_made += 1;
+        ChangeId(format!("{}-{}", self.settings.owner, self.names_made))
+    }
+}

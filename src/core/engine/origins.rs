@@ -1,0 +1,145 @@
+//! What this realm knows of its origins, and when it may probe them again.
+
+use std::collections::BTreeMap;
+
+use crate::core::backoff::{Jitter, backoff_ms};
+use crate::core::limits::PROBE_FORBIDS_MAX_MS;
+use crate::core::reach::{OriginRecord, ProbeStanding, Reach, reach};
+use crate::core::time::Stamp;
+
+#[derive(Debug)]
+pub(super) struct Origins(BTreeMap<String, Origin>);
+
+#[derive(Debug, Default)]
+struct Origin {
+    record: OriginRecord,
+    probing: bool,
+    failures: u32,
+    /// No probe before this monotonic time.
+    next_probe_at_ms: Option<u64>,
+    blocked_since: Option<Stamp>,
+    /// Does an intent wait for this origin?
+    wanted: bool,
+    /// The probe that tells whether probes work here was asked for (P4.2).
+    checked: bool,
+}
+
+/// What to do about an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Approach {
+    Go,
+    /// Start a probe now.
+    Probe,
+    /// A probe runs, or its time has not come.
+    Wait,
+    /// Not one of the queue's origins.
+    Foreign,
+}
+
+impl Origins {
+    pub(super) fn new(origins: &[String]) -> Self {
+        Self(origins.iter().map(|origin| (origin.clone(), Origin::default())).collect())
+    }
+
+    /// Takes over what the ledger remembers.
+    pub(super) fn learn(&mut self, records: Vec<(String, OriginRecord)>) {
+        for (origin, record) in records {
+            if let Some(known) = self.0.get_mut(&origin) {
+                known.record = record;
+            }
+        }
+    }
+
+    pub(super) fn approach(
+        &mut self,
+        origin: &str,
+        maybe_sent: bool,
+        online: bool,
+        now: Stamp,
+        mono_ms: u64,
+    ) -> Approach {
+        let Some(known) = self.0.get_mut(origin) else { return Approach::Foreign };
+        match reach(&known.record, maybe_sent, online, known.blocked_since, &now) {
+            Reach::Go => {
+                known.blocked_since = None;
+                Approach::Go
+            }
+            Reach::Blocked => {
+                known.blocked_since = known.blocked_since.or(Some(now));
+                known.wanted = true;
+                known.next_probe_at_ms = known.next_probe_at_ms.or(Some(mono_ms.saturating_add(PROBE_FORBIDS_MAX_MS)));
+                Approach::Wait
+            }
+            Reach::Probe => {
+                known.wanted = true;
+                let may = !known.probing && known.next_probe_at_ms.is_none_or(|at_ms| at_ms <= mono_ms);
+                if may {
+                    known.probing = true;
+                    Approach::Probe
+                } else {
+                    Approach::Wait
+                }
+            }
+        }
+    }
+
+    /// A probe ended. Its result is judged in the ledger; this sets only the pace. The origin stays busy until the
+    /// ledger has answered.
+    pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) {
+        let Some(known) = self.0.get_mut(origin) else { return };
+        known.failures = if ok { 0 } else { known.failures.saturating_add(1) };
+        // At least half the ceiling: a probe that was just refused is not asked again at once.
+        let wait = backoff_ms(known.failures + 1, Jitter(jitter.0 | (1 << 31)));
+        known.next_probe_at_ms = (!ok).then(|| mono_ms.saturating_add(wait));
+    }
+
+    /// The ledger has taken in a probe's result, or could not.
+    pub(super) fn settle_probe(&mut self, origin: &str, record: Option<OriginRecord>) {
+        let Some(known) = self.0.get_mut(origin) else { return };
+        known.probing = false;
+        if let Some(record) = record {
+            known.record = record;
+        }
+    }
+
+    /// Something changed outside: the next probe may go at once.
+    pub(super) fn ask_again(&mut self) {
+        for origin in self.0.values_mut() {
+            origin.next_probe_at_ms = None;
+            origin.blocked_since = None;
+            origin.failures = 0;
+        }
+    }
+
+    /// May an origin that intents wait for be asked again? Forgets that it was wanted.
+    pub(super) fn take_due(&mut self, mono_ms: u64) -> bool {
+        let mut any = false;
+        for origin in self.0.values_mut() {
+            let due = !origin.probing && origin.next_probe_at_ms.is_none_or(|at_ms| at_ms <= mono_ms);
+            if origin.wanted && due {
+                origin.wanted = false;
+                origin.next_probe_at_ms = None;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// When the next wanted origin may be asked again.
+    pub(super) fn next_probe_at_ms(&self) -> Option<u64> {
+        let waiting = self.0.values().filter(|origin| origin.wanted && !origin.probing);
+        waiting.map(|origin| origin.next_probe_at_ms.unwrap_or(0)).min()
+    }
+
+    /// After the first real answer, once: does a probe work here at all? (P4.2)
+    pub(super) fn needs_check(&mut self, origin: &str) -> bool {
+        let Some(known) = self.0.get_mut(origin) else { return false };
+        let untested = known.record.answered && known.record.probe == ProbeStanding::Untested;
+        let needed = untested && !known.checked && !known.probing;
+        if needed {
+            known.checked = true;
+            known.probing = true;
+        }
+        needed
+    }
+}

@@ -1,0 +1,219 @@
+//! The attempts that this realm runs: starting them, and carrying each from step to step.
+
+use super::origins::Approach;
+use super::{Engine, Parked};
+use crate::core::attempt_run::{AttemptRun, Next};
+use crate::core::backoff::backoff_ms;
+use crate::core::change::{Applied, Change, Refusal};
+use crate::core::contract::{Answer, Observation};
+use crate::core::effect::Effect;
+use crate::core::input::{Authorized, CommitError, Ticket};
+use crate::core::intent::{Cause, HeldReason, IntentRecord, State};
+use crate::core::key::IntentId;
+use crate::core::record::{Overlay, Payload, Record, RecordKey, Versioned};
+use crate::core::time::LedgerClock;
+use crate::core::transition::apply;
+
+impl Engine {
+    /// Starts an attempt if the intent may be sent now. Says whether one was started.
+    pub(super) fn start_if_due(&mut self, intent: &IntentRecord) -> bool {
+        let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= self.stamp().at_ms);
+        due && self.start(intent)
+    }
+
+    /// As [`start_if_due`](Self::start_if_due), for an intent that the ledger calls due, or that waits only because
+    /// the network was gone.
+    pub(super) fn start(&mut self, intent: &IntentRecord) -> bool {
+        let now = self.stamp();
+        let sendable = matches!(intent.state, State::Queued | State::Waiting { .. });
+        let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
+        let hurried = intent.state == State::Waiting { cause: Cause::Network };
+        let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
+        if !sendable || !(due || hurried) || floored || self.suspended {
+            return false;
+        }
+        if self.runs.contains_key(&intent.id) || intent.live_claim(&now).is_some() || self.is_parked(&intent.id) {
+            return false;
+        }
+        let origin = &intent.request.origin;
+        match self.origins.approach(origin, intent.maybe_sent(), self.online, now, self.now.mono_ms) {
+            Approach::Foreign => {
+                let hold = Change::Hold { intent: intent.id.clone(), reason: HeldReason::Config };
+                self.enqueue(Ticket::Engine, hold);
+                false
+            }
+            Approach::Wait => false,
+            Approach::Probe => {
+                self.effects.push_back(Effect::Probe { origin: origin.clone() });
+                false
+            }
+            Approach::Go => {
+                let mut run = AttemptRun::new(intent.id.clone());
+                let next = run.reached();
+                self.runs.insert(intent.id.clone(), run);
+                self.advance(&intent.id, next);
+                true
+            }
+        }
+    }
+
+    /// Origins whose next probe is due make the ledger worth a look: it knows what waits for them.
+    pub(super) fn run_blocked(&mut self) {
+        if self.origins.take_due(self.now.mono_ms) {
+            self.schedule.stale = true;
+        }
+    }
+
+    pub(super) fn probed(&mut self, origin: &str, ok: bool) {
+        let jitter = self.jitter.draw();
+        self.origins.probed(origin, ok, self.now.mono_ms, jitter);
+        self.enqueue(Ticket::Probe(origin.to_owned()), Change::Probed { origin: origin.to_owned(), ok });
+    }
+
+    pub(super) fn probe_committed(&mut self, origin: &str, result: Result<Applied, CommitError>) {
+        let record = match result {
+            Ok(Applied::Probed { origin, .. }) => Some(origin),
+            Ok(_) | Err(_) => None,
+        };
+        self.origins.settle_probe(origin, record);
+        self.schedule.stale = true;
+    }
+
+    pub(super) fn authorized(&mut self, intent: &IntentId, outcome: Authorized) {
+        let terms = self.terms();
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        match outcome {
+            Authorized::Granted(credentials) => {
+                let next = run.authorized(credentials, terms);
+                self.advance(intent, next);
+            }
+            Authorized::OtherScope => {
+                self.runs.remove(intent);
+                self.enqueue(Ticket::Engine, Change::Hold { intent: intent.clone(), reason: HeldReason::Auth });
+            }
+            Authorized::Failed => {
+                self.runs.remove(intent);
+                self.park(intent);
+            }
+        }
+    }
+
+    pub(super) fn fetched(&mut self, intent: &IntentId, observation: Observation, answer: Option<Answer>) {
+        let (fact, jitter) = (self.make_name(), self.jitter.draw());
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        let next = run.fetched(observation, answer, fact, jitter);
+        self.advance(intent, next);
+    }
+
+    pub(super) fn run_committed(&mut self, intent: &IntentId, result: Result<Applied, CommitError>) {
+        let (terms, stamp, jitter) = (self.terms(), self.stamp(), self.jitter.draw());
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        let next = match result {
+            Ok(Applied::Claimed(grant)) => {
+                let record = grant.intent.clone();
+                let next = run.claimed(*grant, &terms, &stamp, jitter);
+                self.parked.remove(intent);
+                self.tell(&record);
+                next
+            }
+            Ok(Applied::Recorded { intent: record, origin }) => {
+                let name = record.request.origin.clone();
+                self.origins.learn(vec![(name.clone(), origin)]);
+                if self.origins.needs_check(&name) {
+                    self.effects.push_back(Effect::Probe { origin: name });
+                }
+                self.parked.remove(intent);
+                self.tell(&record);
+                Next::Finished
+            }
+            Ok(Applied::NotGranted(record) | Applied::NotSent(record)) => {
+                self.parked.remove(intent);
+                self.tell(&record);
+                Next::Finished
+            }
+            Ok(_) => Next::Finished,
+            Err(_) if run.unrecorded().is_some() => run.not_recorded(),
+            // Leased, not before, ended: the ledger says when to look again.
+            Err(CommitError::Refused(Refusal::Leased { .. } | Refusal::NotBefore { .. } | Refusal::WrongState(_))) => {
+                Next::Finished
+            }
+            Err(_) => {
+                self.park(intent);
+                Next::Finished
+            }
+        };
+        self.advance(intent, next);
+    }
+
+    /// Facts that the ledger did not take are offered again when their time has come.
+    pub(super) fn record_again(&mut self) {
+        let now = self.now.mono_ms;
+        let due: Vec<IntentId> = self
+            .parked
+            .iter()
+            .filter(|(id, parked)| {
+                parked.until_mono_ms.is_some_and(|at_ms| at_ms <= now) && self.runs.contains_key(*id)
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        for intent in due {
+            if let Some(parked) = self.parked.get_mut(&intent) {
+                parked.until_mono_ms = None;
+            }
+            if let Some(change) = self.runs.get(&intent).and_then(AttemptRun::record_again) {
+                self.enqueue(Ticket::Run(intent), change);
+            }
+        }
+    }
+
+    fn advance(&mut self, intent: &IntentId, next: Next) {
+        match next {
+            Next::Authorize => self.effects.push_back(Effect::Authorize { intent: intent.clone() }),
+            Next::Commit(change) => self.enqueue(Ticket::Run(intent.clone()), change),
+            Next::Send(dispatch) => self.effects.push_back(Effect::Send(dispatch)),
+            Next::TellUndurable => {
+                self.tell_undurable(intent);
+                self.park(intent);
+            }
+            Next::Finished => {
+                self.runs.remove(intent);
+                self.schedule.stale = true;
+            }
+        }
+    }
+
+    /// The ledger did not take what came back; the app learns what it says all the same, judged as the ledger would.
+    fn tell_undurable(&mut self, intent: &IntentId) {
+        let Some((flight, facts)) = self.runs.get(intent).and_then(AttemptRun::unrecorded) else { return };
+        let mut overlay = Overlay::default();
+        let known = |record| Versioned { version: 1, record: Some(record) };
+        let stamp = self.stamp();
+        let clock = LedgerClock { at_ms: stamp.at_ms, wall_ms: stamp.wall_ms, epoch: stamp.epoch };
+        overlay.insert(RecordKey::Clock, known(Record::Clock(clock)));
+        overlay.insert(RecordKey::Intent(intent.clone()), known(Record::Intent(Box::new(flight.intent.clone()))));
+        overlay
+            .insert(RecordKey::Payload(intent.clone()), known(Record::Payload(Payload { body: None, answer: None })));
+        let contract = known(Record::Contract(Box::new(flight.contract.clone())));
+        overlay.insert(RecordKey::Contract(flight.intent.contract.clone()), contract);
+        overlay.insert(RecordKey::Counters(flight.intent.scope.clone()), Versioned::ABSENT);
+        overlay.insert(RecordKey::Origin(flight.intent.request.origin.clone()), Versioned::ABSENT);
+        let answer = facts.answer.clone();
+        let change = Change::Record(Box::new(facts.clone()));
+        let reading = self.clock.read(self.now);
+        if let Ok(Applied::Recorded { intent, .. }) = apply(&mut overlay, &change, reading) {
+            self.effects.push_back(Effect::Changed { intent, durable: false, answer });
+        }
+    }
+
+    fn park(&mut self, intent: &IntentId) {
+        let jitter = self.jitter.draw();
+        let failures = self.parked.get(intent).map_or(0, |parked| parked.failures).saturating_add(1);
+        let until_mono_ms = Some(self.now.mono_ms.saturating_add(backoff_ms(failures, jitter).max(50)));
+        self.parked.insert(intent.clone(), Parked { until_mono_ms, failures });
+    }
+
+    fn is_parked(&self, intent: &IntentId) -> bool {
+        let until = self.parked.get(intent).and_then(|parked| parked.until_mono_ms);
+        until.is_some_and(|at_ms| at_ms > self.now.mono_ms)
+    }
+}

@@ -1,0 +1,151 @@
+//! Everything that can go wrong, as a closed set of codes: whose fault it is and what to do.
+
+use super::contract::ContractFault;
+use super::intent::IntentRecord;
+
+/// Who can mend it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The code that calls intento.
+    App,
+    /// The browser, its settings, or the page's policy.
+    Platform,
+    /// The device's storage.
+    Storage,
+    /// intento itself.
+    Intento,
+}
+
+impl Blame {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Platform => "platform",
+            Self::Storage => "storage",
+            Self::Intento => "intento",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $blame:ident, $remedy:literal;)*) => {
+        /// A stable code. The JavaScript face has the same union; a test compares them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ErrorCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorCode {
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)* }
+            }
+
+            pub fn blame(self) -> Blame {
+                match self { $(Self::$name => Blame::$blame,)* }
+            }
+
+            /// What to do, in one sentence.
+            pub fn remedy(self) -> &'static str {
+                match self { $(Self::$name => $remedy,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// No contract was given.
+    ContractMissing = "contract_missing", App, "Pass contract: how your server speaks idempotency. Import one from 'intento/contracts'.";
+    /// A field of the contract is wrong; the detail names it.
+    ContractInvalid = "contract_invalid", App, "Correct the field that the detail names.";
+    /// No scope was given, or an empty one.
+    ScopeMissing = "scope_missing", App, "Pass scope: the account, tenant or signed-in user whose intents these are.";
+    /// The scope is longer than 512 bytes.
+    ScopeTooLong = "scope_too_long", App, "Pass an identifier of at most 512 bytes as scope.";
+    /// An option has the wrong type or is out of range; the detail names it.
+    OptionInvalid = "option_invalid", App, "Correct the option that the detail names.";
+    /// A queue for this scope is open with other options.
+    OptionsConflict = "options_conflict", App, "Close the open queue of this scope first, or open it with the same options.";
+    /// No operation, or one that is not 1 to 64 of `A-Z a-z 0-9 . _ : -`.
+    OperationInvalid = "operation_invalid", App, "Name the operation with 1 to 64 letters, digits, '.', '_', ':' or '-'.";
+    /// No reference was given.
+    ReferenceMissing = "reference_missing", App, "Pass reference: your stable name for this decision, such as the order's id; null opts out.";
+    /// The reference is empty or holds a control character.
+    ReferenceInvalid = "reference_invalid", App, "Use a reference of 1 to 256 bytes without control characters.";
+    /// The reference is longer than 256 bytes.
+    ReferenceTooLong = "reference_too_long", App, "Use a reference of at most 256 bytes.";
+    /// The reference already names another payload. The error carries that intent.
+    ReferenceConflict = "reference_conflict", App, "Show the existing intent, or use another reference for another decision.";
+    /// The contract does not take this method.
+    MethodNotAllowed = "method_not_allowed", App, "Use a method that the contract lists: POST, PUT, PATCH or DELETE.";
+    /// Not a URL, or one with a user name or password.
+    UrlInvalid = "url_invalid", App, "Pass a URL that is absolute or relative to baseUrl, without user name or password.";
+    /// Neither https nor http on loopback.
+    UrlCleartext = "url_cleartext", App, "Use https; http is accepted on loopback only.";
+    /// The URL's origin is neither baseUrl's nor one of extraOrigins.
+    UrlForeignOrigin = "url_foreign_origin", App, "Send to baseUrl's origin, or list the origin in extraOrigins.";
+    /// The header carries credentials, or is set by intento or the browser.
+    HeaderForbidden = "header_forbidden", App, "Return credentials from authorize; leave the key and transport headers to intento.";
+    /// A header name or value that cannot be sent.
+    HeaderInvalid = "header_invalid", App, "Use a header name and printable ASCII values that HTTP can carry, at most 32 of them.";
+    /// The body holds something that JSON cannot carry exactly; the detail says where.
+    BodyUnstorable = "body_unstorable", App, "Pass a plain JSON value: finite numbers, integers up to 2^53 - 1, well-formed strings, no cycles.";
+    /// The body is larger than 256 KiB.
+    BodyTooLarge = "body_too_large", App, "Send less than 256 KiB; upload files first and send their name.";
+    /// `expiresIn` is neither null nor a number of milliseconds.
+    ExpiresInInvalid = "expires_in_invalid", App, "Pass expiresIn as milliseconds above 0, or null for never.";
+    /// There is no intent with that id in this scope.
+    UnknownIntent = "unknown_intent", App, "Use an id that this scope's queue handed out.";
+    /// The queue was closed.
+    Closed = "closed", App, "Open the queue again; nothing that was submitted is lost.";
+    /// 10 000 unfinished intents.
+    LedgerFull = "ledger_full", App, "Finish or cancel intents first; nothing is evicted to make room.";
+    /// WebAssembly is missing, or the page's policy forbids it.
+    WasmUnavailable = "wasm_unavailable", Platform, "Allow 'wasm-unsafe-eval' in script-src; where WebAssembly is missing, intento cannot run.";
+    /// `crypto.getRandomValues` is missing or failed. There is no fallback.
+    EntropyUnavailable = "entropy_unavailable", Platform, "Run where crypto.getRandomValues works; keys are never made from weaker randomness.";
+    /// IndexedDB does not exist here, or the browser refuses it.
+    StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; in a webview, give the page a real base URL.";
+    /// A ledger exists, or may exist, and cannot be read.
+    LedgerUnreadable = "ledger_unreadable", Storage, "Reload, or restart the browser; do not pay again before the ledger can be read.";
+    /// The transaction was aborted: quota, or the disk. Nothing was stored by it.
+    StorageFailed = "storage_failed", Storage, "Free space for this site and submit again.";
+    /// The storage went away before it said whether the change is in. The detail is the intent's id.
+    CommitUnknown = "commit_unknown", Storage, "Submit the same reference again after a reload: it finds the intent if it was stored.";
+    /// The engine stopped after an internal error. What was stored is safe.
+    EngineDead = "engine_dead", Intento, "Reload the page: the queue goes on from the ledger. Please report this.";
+}
+
+/// An error as the app gets it. Holds neither key nor payload (law 11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    pub code: ErrorCode,
+    /// A name from the app's own code: an option, a field, a header.
+    pub detail: Option<String>,
+    /// The intent that the error is about.
+    pub existing: Option<Box<IntentRecord>>,
+}
+
+impl Error {
+    pub fn new(code: ErrorCode) -> Self {
+        Self { code, detail: None, existing: None }
+    }
+
+    #[must_use]
+    pub fn detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+}
+
+impl From<ErrorCode> for Error {
+    fn from(code: ErrorCode) -> Self {
+        Self::new(code)
+    }
+}
+
+impl From<ContractFault> for Error {
+    fn from(fault: ContractFault) -> Self {
+        Self::new(ErrorCode::ContractInvalid).detail(format!("{} must {}", fault.field, fault.must))
+    }
+}

@@ -1,0 +1,119 @@
+//! What can happen to an engine.
+
+use core::fmt;
+
+use super::change::{Applied, Refusal, Submit};
+use super::contract::{Answer, Observation};
+use super::intent::IntentRecord;
+use super::key::IntentId;
+use super::reach::OriginRecord;
+use super::time::LedgerClock;
+
+#[derive(Debug)]
+pub enum Input {
+    /// The ledger is open: its clock, and what it remembers of the queue's origins.
+    Started {
+        clock: Option<LedgerClock>,
+        origins: Vec<(String, OriginRecord)>,
+    },
+    Submit {
+        ticket: u64,
+        submit: Box<Submit>,
+    },
+    Cancel {
+        ticket: u64,
+        intent: IntentId,
+    },
+    /// Somebody waits for news of this intent.
+    Watch(IntentId),
+    Unwatch(IntentId),
+    /// A batch is durable, or is known not to be.
+    Committed {
+        results: Vec<(Ticket, Result<Applied, CommitError>)>,
+        clock: Option<LedgerClock>,
+    },
+    Due(DuePage),
+    /// The ledger could not be asked; look again later.
+    DueFailed,
+    Loaded(Box<IntentRecord>),
+    Probed {
+        origin: String,
+        ok: bool,
+    },
+    Authorized {
+        intent: IntentId,
+        outcome: Authorized,
+    },
+    Fetched {
+        intent: IntentId,
+        observation: Observation,
+        answer: Option<Answer>,
+    },
+    Wake(Wake),
+    /// Another realm changed this intent.
+    Peer(IntentId),
+}
+
+/// Why the engine looks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    Timer,
+    /// The browser says so; a hint in both directions (hazards N1, N2).
+    Online,
+    Offline,
+    /// Visible, focused, shown again.
+    Visible,
+    /// `freeze` or `pagehide`: nothing may be sent until [`Wake::Resumed`].
+    Suspended,
+    Resumed,
+}
+
+/// Who asked for a change.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ticket {
+    Caller(u64),
+    Run(IntentId),
+    Probe(String),
+    Engine,
+}
+
+/// Why a change is not in the ledger, as far as is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommitError {
+    Refused(Refusal),
+    /// The transaction was aborted: it is not in.
+    Failed,
+    /// Nothing tells whether it is in (P1.2).
+    Unknown,
+    /// The ledger cannot be read.
+    Unreadable,
+}
+
+/// One page of what is due, oldest due first.
+#[derive(Clone, Debug, Default)]
+pub struct DuePage {
+    pub due: Vec<IntentRecord>,
+    /// The earliest due time after this page, on the ledger clock.
+    pub next_due_at_ms: Option<u64>,
+    pub origins: Vec<(String, OriginRecord)>,
+}
+
+/// What the app's `authorize` said.
+#[derive(Debug)]
+pub enum Authorized {
+    Granted(Credentials),
+    /// They belong to another scope (law 9).
+    OtherScope,
+    /// It threw, or took too long.
+    Failed,
+}
+
+/// Headers for one attempt. Never stored; `Debug` shows none of it (law 11).
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials(pub Vec<(String, String)>);
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Credentials({} headers)", self.0.len())
+    }
+}

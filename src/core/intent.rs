@@ -1,0 +1,300 @@
+//! The intent as stored: one decision, its write-once key and request, and what is known of it.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::attempt::History;
+use super::contract::{Carrier, Method};
+use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
+use super::time::Stamp;
+
+/// An intent's record, format 1. `key`, `request`, `carrier`, `contract`, `scope` and `fingerprint` are write-once
+/// (law 2); only [`apply`](super::transition::apply) changes the rest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntentRecord {
+    pub id: IntentId,
+    pub scope: ScopeHash,
+    pub operation: String,
+    pub reference: Option<String>,
+    /// Present only on the head of a reference's chain; the store's unique index is over it (P1.5).
+    pub head_reference: Option<String>,
+    /// Order of submission within the scope.
+    pub sequence: u64,
+    pub created: Stamp,
+
+    pub key: Key,
+    /// How the key travels, frozen with the intent.
+    pub carrier: Carrier,
+    /// The contract's snapshot; its text is a record of its own.
+    pub contract: ContractHash,
+    pub fingerprint: Fingerprint,
+    pub request: Request,
+    /// How long it may stay unsent; `None` = for ever.
+    pub expires_in_ms: Option<u64>,
+
+    pub state: State,
+    /// When a realm should look at it again, on the ledger clock; `None`: nothing to do by itself.
+    pub due_at_ms: Option<u64>,
+    /// No attempt before this, whatever wakes the queue: the server's `Retry-After`, on the ledger clock.
+    pub floor_at_ms: Option<u64>,
+    pub claim: Option<Claim>,
+    /// Counts claims; a change made under an older one is stale (law 5).
+    pub fence: u64,
+    pub history: History,
+    /// When the first attempt that could have left was recorded: the window starts here (law 7).
+    pub first_sent: Option<Stamp>,
+
+    pub predecessor: Option<IntentId>,
+    pub successor: Option<IntentId>,
+    /// Evidence against the outcome arrived after it (law 6).
+    pub contradicted: bool,
+    /// Entries in its journal.
+    pub journal_entries: u64,
+}
+
+/// The frozen request, its body apart. `Debug` shows no URL and no header value (law 11).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    pub method: Method,
+    /// Absolute.
+    pub url: String,
+    /// Scheme, host and port of `url`.
+    pub origin: String,
+    pub headers: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Request({} to {}, {} headers)", self.method.as_str(), self.origin, self.headers.len())
+    }
+}
+
+/// Where an intent stands. `sending` is not one of them: it is how a live send lease shows (P2.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum State {
+    /// Durable, provably never sent.
+    Queued,
+    /// Not finished; due at `due_at_ms`.
+    Waiting {
+        cause: Cause,
+    },
+    /// The server took it; the result is to be fetched.
+    Accepted,
+    /// Waits for the app or a person.
+    Held {
+        reason: HeldReason,
+    },
+    Succeeded {
+        replay: Replay,
+        evidence: Evidence,
+    },
+    /// A refusal: no effect of any delivery that we know of.
+    Rejected {
+        evidence: Evidence,
+        /// No delivery of this key can still have an effect.
+        replaceable: bool,
+    },
+    Mismatched,
+    NotApplied,
+    Cancelled,
+    Expired,
+    Abandoned,
+}
+
+impl State {
+    /// Visible to the app as an outcome; absorbs (law 6).
+    pub fn is_terminal(&self) -> bool {
+        match self {
+            Self::Queued | Self::Waiting { .. } | Self::Accepted | Self::Held { .. } => false,
+            Self::Succeeded { .. }
+            | Self::Rejected { .. }
+            | Self::Mismatched
+            | Self::NotApplied
+            | Self::Cancelled
+            | Self::Expired
+            | Self::Abandoned => true,
+        }
+    }
+
+    /// Is this what is known for good? `mismatched` and `abandoned` end sending, not evidence (P5.6).
+    pub fn is_definite(&self) -> bool {
+        self.is_terminal() && !matches!(self, Self::Mismatched | Self::Abandoned)
+    }
+
+    /// May the app decide anew? Only after a definite outcome without an effect (law 3).
+    pub fn safe_to_replace(&self) -> bool {
+        match self {
+            Self::Rejected { replaceable, .. } => *replaceable,
+            Self::NotApplied | Self::Cancelled | Self::Expired => true,
+            _ => false,
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Waiting { .. } => "waiting",
+            Self::Accepted => "accepted",
+            Self::Held { .. } => "held",
+            Self::Succeeded { .. } => "succeeded",
+            Self::Rejected { .. } => "rejected",
+            Self::Mismatched => "mismatched",
+            Self::NotApplied => "not_applied",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// Why an unfinished intent waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Never sent: its turn has not come, or its origin cannot be reached.
+    NotSent,
+    /// A realm is sending it now. Shown while a send lease lives; never stored.
+    InFlight,
+    /// It was being sent, and nothing was recorded: a reload, a crash, a closed tab.
+    Interrupted,
+    Network,
+    Timeout,
+    NotTheServer,
+    Truncated,
+    ServerError,
+    InProgress,
+    RateLimited,
+    /// An answer that settles nothing while another attempt is unknown.
+    Unclear,
+}
+
+/// Why a held intent needs the app or a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldReason {
+    /// The server refused the credentials, or they belong to another scope.
+    Auth,
+    /// Nothing at this address takes this request.
+    Config,
+    /// The answer was a redirect: a login page, or a wrong URL (P10).
+    Redirected,
+    /// The server may have forgotten the key: sending again could run it twice (law 7).
+    WindowClosed,
+    /// The device's clock was changed, so that its age is unknowable (P3.3).
+    ClockChanged,
+    /// Patience ended while the outcome is unknown.
+    Unresolved,
+    /// Answers contradict one another, or repeat another key.
+    ConflictingAnswers,
+    /// The server accepted it (202) and the result must be looked up.
+    Accepted,
+}
+
+impl HeldReason {
+    pub const ALL: [Self; 8] = [
+        Self::Auth,
+        Self::Config,
+        Self::Redirected,
+        Self::WindowClosed,
+        Self::ClockChanged,
+        Self::Unresolved,
+        Self::ConflictingAnswers,
+        Self::Accepted,
+    ];
+
+    /// What the app or a person can do, in one sentence.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Auth => "Sign in again with the same account and open the queue with fresh credentials.",
+            Self::Config => "Check baseUrl, url, method and size: the server has nothing that takes this request.",
+            Self::Redirected => "The server redirected the request: sign in again, or correct the URL.",
+            Self::WindowClosed => {
+                "Ask the server whether it took effect; it may have forgotten the key, so it is not sent again."
+            }
+            Self::ClockChanged => "The device's clock was changed: ask the customer whether the decision still stands.",
+            Self::Unresolved => "Ask the server whether it took effect; the key stays the same until that is known.",
+            Self::ConflictingAnswers => {
+                "Answers contradict one another: compare the server's records with the journal."
+            }
+            Self::Accepted => "The server accepted it and is still working: look the result up by its reference.",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Replay {
+    Fresh,
+    Replayed,
+    /// The marker was not visible.
+    Unknown,
+}
+
+/// What a refusal or a success rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Evidence {
+    /// A complete, recognised answer to this key.
+    Reply,
+    /// A refusal that is stored under the key.
+    Stored,
+    /// A refusal that another delivery need not get (P5.4).
+    Unstored,
+    Reconciliation,
+}
+
+/// The time-bounded right of one realm to run an intent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub owner: RealmId,
+    /// Made before the claim's first try; a re-run finds it and is done (P1.1).
+    pub nonce: ChangeId,
+    pub purpose: Purpose,
+    /// On the ledger clock.
+    pub lease_until_ms: u64,
+    /// Was the intent's Web Lock held when it was made? Such a claim may be inherited with the lock (P2.4).
+    pub lock_held: bool,
+}
+
+/// What a claim licenses (P2.1, P2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Send,
+    Poll,
+    Reconcile,
+    Deliver,
+}
+
+impl Purpose {
+    /// May a claim with this purpose be taken from that state? (P2.2)
+    pub fn allows(self, state: &State) -> bool {
+        match self {
+            Self::Send => matches!(state, State::Queued | State::Waiting { .. }),
+            Self::Poll => matches!(state, State::Accepted),
+            Self::Reconcile => matches!(
+                state,
+                State::Waiting { .. } | State::Accepted | State::Held { .. } | State::Mismatched | State::Abandoned
+            ),
+            Self::Deliver => state.is_terminal(),
+        }
+    }
+}
+
+impl IntentRecord {
+    /// The live claim, if its lease has not ended.
+    pub fn live_claim(&self, now: &Stamp) -> Option<&Claim> {
+        self.claim.as_ref().filter(|claim| now.at_ms < claim.lease_until_ms)
+    }
+
+    /// Could any attempt have left the device? False means cancelling is safe.
+    pub fn maybe_sent(&self) -> bool {
+        self.history.maybe_sent()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.state.is_terminal()
+    }
+}

@@ -1,0 +1,55 @@
+//! The journal of an intent: what was attempted and decided, append-only; never payload, key or headers.
+
+use serde::{Deserialize, Serialize};
+
+use super::contract::AttemptReading;
+use super::intent::{Cause, HeldReason};
+use super::key::{ChangeId, IntentId, RealmId};
+use super::time::Stamp;
+
+/// One line of an intent's journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalEntry {
+    pub intent: IntentId,
+    /// The store orders an intent's entries by this.
+    pub sequence: u64,
+    pub at: Stamp,
+    pub event: JournalEvent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum JournalEvent {
+    Submitted,
+    Claimed {
+        attempt: u32,
+        fence: u64,
+        owner: RealmId,
+        correlation: ChangeId,
+    },
+    NotSent {
+        attempt: u32,
+    },
+    /// Facts of an attempt. `stale`: they came under an older fence.
+    Facts {
+        attempt: u32,
+        fence: u64,
+        stale: bool,
+        reading: AttemptReading,
+    },
+    Waits {
+        cause: Cause,
+        due_at_ms: u64,
+    },
+    Held {
+        reason: HeldReason,
+    },
+    Settled {
+        state: String,
+    },
+    /// Evidence against the outcome (law 6).
+    Contradicted {
+        attempt: u32,
+        reading: AttemptReading,
+    },
+}

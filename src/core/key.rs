@@ -1,0 +1,179 @@
+//! The idempotency key, and the other names that are made once with an intent.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Builder;
+
+use super::contract::KeyFormat;
+
+/// 128 random bits from the platform's generator. The only source of keys and ids.
+#[derive(Clone, Copy)]
+pub struct RandomBits(pub [u8; 16]);
+
+impl fmt::Debug for RandomBits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RandomBits(..)")
+    }
+}
+
+/// An idempotency key as it travels: rendered once, stored with the intent, never regenerated (law 2).
+/// Its `Debug` is the hash (law 11).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Key(String);
+
+impl Key {
+    /// Renders random bits in a contract's format: 122 random bits for a UUID, 128 for hex.
+    pub fn render(bits: RandomBits, format: KeyFormat) -> Self {
+        Self(match format {
+            KeyFormat::Uuid => Builder::from_random_bytes(bits.0).into_uuid().hyphenated().to_string(),
+            KeyFormat::Hex32 => hex(&bits.0),
+        })
+    }
+
+    /// The key itself, for the wire only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The first 12 hex digits of SHA-256 of the key: what may appear in logs.
+    pub fn short_hash(&self) -> String {
+        hash_hex(&[self.0.as_bytes()]).chars().take(12).collect()
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key(#{})", self.short_hash())
+    }
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub String);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// Names an intent; made with it, independent of the key.
+    IntentId
+);
+name!(
+    /// Names one realm: one loaded copy of the engine, in memory only (P8.4).
+    RealmId
+);
+name!(
+    /// Names one claim or one recorded fact, so that a change whose fate is unknown can be re-run (P1.1).
+    ChangeId
+);
+name!(
+    /// SHA-256 of a scope: what is stored in its place.
+    ScopeHash
+);
+name!(
+    /// SHA-256 of a contract's canonical text.
+    ContractHash
+);
+name!(
+    /// SHA-256 of what makes a request the same request.
+    Fingerprint
+);
+
+impl IntentId {
+    pub fn new(bits: RandomBits) -> Self {
+        Self(Builder::from_random_bytes(bits.0).into_uuid().hyphenated().to_string())
+    }
+}
+
+impl RealmId {
+    pub fn new(bits: RandomBits) -> Self {
+        Self(hex(&bits.0))
+    }
+}
+
+impl ScopeHash {
+    pub fn of(scope: &str) -> Self {
+        Self(hash_hex(&[b"intento/scope/1", scope.as_bytes()]))
+    }
+}
+
+impl ContractHash {
+    pub fn of(canonical_text: &str) -> Self {
+        Self(hash_hex(&[b"intento/contract/1", canonical_text.as_bytes()]))
+    }
+}
+
+impl Fingerprint {
+    /// Over method, URL, operation, media type and canonical body. The key is not in it (design section 1).
+    pub fn of(method: &str, url: &str, operation: &str, media_type: &str, canonical_body: Option<&[u8]>) -> Self {
+        let presence: &[u8] = if canonical_body.is_some() { b"body" } else { b"none" };
+        Self(hash_hex(&[
+            b"intento/fingerprint/1",
+            method.as_bytes(),
+            url.as_bytes(),
+            operation.as_bytes(),
+            media_type.as_bytes(),
+            presence,
+            canonical_body.unwrap_or_default(),
+        ]))
+    }
+}
+
+/// SHA-256 over length-prefixed parts: no two lists of parts share an input.
+fn hash_hex(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hex(hash.finalize().as_slice())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| DIGITS.get(usize::from(digit))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_version_4_uuid_of_its_bits() {
+        let key = Key::render(RandomBits([0xab; 16]), KeyFormat::Uuid);
+        assert_eq!(key.expose(), "abababab-abab-4bab-abab-abababababab");
+        assert_eq!(Key::render(RandomBits([0x0f; 16]), KeyFormat::Hex32).expose(), "0f".repeat(16));
+    }
+
+    #[test]
+    fn law_11_debug_never_shows_a_key() {
+        let key = Key::render(RandomBits([7; 16]), KeyFormat::Uuid);
+        assert!(!format!("{key:?}").contains(key.expose()));
+        assert!(format!("{key:?}").contains(&key.short_hash()));
+    }
+
+    #[test]
+    fn a_fingerprint_separates_its_parts() {
+        let base = Fingerprint::of("POST", "https://a/b", "pay", "application/json", Some(b"{}"));
+        for other in [
+            Fingerprint::of("PUT", "https://a/b", "pay", "application/json", Some(b"{}")),
+            Fingerprint::of("POST", "https://a/bp", "ay", "application/json", Some(b"{}")),
+            Fingerprint::of("POST", "https://a/b", "pay", "application/json", Some(b"")),
+            Fingerprint::of("POST", "https://a/b", "pay", "application/json", None),
+        ] {
+            assert_ne!(base, other);
+        }
+        assert_ne!(Fingerprint::of("POST", "u", "o", "", Some(b"")), Fingerprint::of("POST", "u", "o", "", None),);
+    }
+}

@@ -1,0 +1,95 @@
+//! Every bound of the library, by name (law 10). A bound that is not here does not exist.
+
+/// Longest accepted scope, in bytes; stored only as a hash.
+pub const SCOPE_MAX_BYTES: usize = 512;
+/// Longest accepted operation name, in bytes.
+pub const OPERATION_MAX_BYTES: usize = 64;
+/// Longest accepted reference, in bytes.
+pub const REFERENCE_MAX_BYTES: usize = 256;
+/// Longest accepted absolute URL, in bytes.
+pub const URL_MAX_BYTES: usize = 4096;
+/// Most headers an app may store with a request.
+pub const HEADERS_MAX: usize = 32;
+/// Longest stored header value, in bytes.
+pub const HEADER_VALUE_MAX_BYTES: usize = 4096;
+/// Largest request body, in bytes of UTF-8.
+pub const BODY_MAX_BYTES: usize = 256 * 1024;
+/// Deepest nesting of a JSON body.
+pub const BODY_DEPTH_MAX: usize = 64;
+/// Largest answer body that is read; a longer answer is a fault, its outcome unknown.
+pub const ANSWER_MAX_BYTES: usize = 1024 * 1024;
+/// Largest answer body that is kept with an outcome; a longer one is settled without it.
+pub const ANSWER_KEPT_MAX_BYTES: usize = 256 * 1024;
+
+/// Unfinished intents per scope; a submit beyond it is refused, nothing is evicted.
+pub const OPEN_INTENTS_MAX: u64 = 10_000;
+/// Attempts kept in the record itself; older ones are folded into counts and stay in the journal.
+pub const ATTEMPTS_KEPT: usize = 16;
+/// Attempts of one intent before patience ends and it is held as unresolved.
+pub const ATTEMPTS_MAX: u32 = 200;
+/// "Still in progress" answers in a row before the intent is held as unresolved.
+pub const IN_PROGRESS_REPEATS_MAX: u32 = 30;
+/// Answers of unknown standing in a row before the intent is held as unresolved.
+pub const UNCLEAR_REPEATS_MAX: u32 = 5;
+
+/// Changes that share one transaction.
+pub const COMMIT_BATCH_MAX: usize = 1024;
+/// Optimistic tries of one batch against a store that reports conflicts.
+pub const COMMIT_CONFLICTS_MAX: usize = 16;
+/// How long a transaction may stay silent before its handle is given up and its fate re-read (P1.2).
+pub const COMMIT_DEADLINE_MS: u32 = 10_000;
+/// How long opening the database may take: a frozen peer sends no event at all.
+pub const OPEN_DEADLINE_MS: u32 = 5_000;
+/// Times the facts of one attempt are offered to a ledger that refuses them.
+pub const RECORD_TRIES_MAX: u32 = 12;
+
+/// Attempts that one realm runs at the same time.
+pub const RUNS_MAX: usize = 6;
+/// Due intents that one query reads.
+pub const DUE_PAGE_MAX: u32 = 32;
+/// After a page of which nothing could run, how soon the ledger is worth another look.
+pub const LOOK_AGAIN_MIN_MS: u64 = 1_000;
+/// Intents that one listing reads.
+pub const LIST_MAX: u32 = 1_000;
+
+/// Default length of one attempt, answer body included.
+pub const ATTEMPT_DEADLINE_MS: u64 = 30_000;
+/// Shortest and longest attempt an app may ask for.
+pub const ATTEMPT_DEADLINE_MIN_MS: u64 = 1_000;
+/// See [`ATTEMPT_DEADLINE_MIN_MS`].
+pub const ATTEMPT_DEADLINE_MAX_MS: u64 = 120_000;
+/// How much longer than its attempt a lease is: the commit before it and the record after it fit in.
+pub const LEASE_SLACK_MS: u64 = 5_000;
+/// How long `authorize` may take before the attempt is put off.
+pub const AUTHORIZE_DEADLINE_MS: u32 = 15_000;
+
+/// Full-jitter backoff: first ceiling, and the ceiling it grows to.
+pub const BACKOFF_BASE_MS: u64 = 500;
+/// See [`BACKOFF_BASE_MS`].
+pub const BACKOFF_CAP_MS: u64 = 60_000;
+/// The longest wait that a `Retry-After` can ask for.
+pub const RETRY_AFTER_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// Default lifetime of an intent that was never sent.
+pub const EXPIRES_IN_MS: u64 = 24 * 60 * 60 * 1_000;
+/// Longest retention a contract may declare.
+pub const RETENTION_MAX_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
+/// A wall clock that steps back further than this starts a new epoch, unless a monotonic clock bridges it (P3.1).
+pub const CLOCK_STEP_BACK_MS: u64 = 60_000;
+
+/// How long any answer from an origin licenses sending without a probe (P4.1).
+pub const REACHABLE_FRESH_MS: u64 = 30_000;
+/// How long a probe that has never succeeded may forbid a claim while the browser says it is online (P4.2).
+pub const PROBE_FORBIDS_MAX_MS: u64 = 10 * 60 * 1_000;
+/// How long one probe may take.
+pub const PROBE_DEADLINE_MS: u32 = 5_000;
+
+/// The longest timer that is set: browsers overflow at 2^31 ms, and a sleeping page should look again anyway.
+pub const TIMER_MAX_MS: u64 = 60 * 60 * 1_000;
+/// How often a page that waits for an intent looks at the ledger, in case no peer message arrives.
+pub const WATCH_INTERVAL_MS: u64 = 2_000;
+/// Default patience of `settled()`.
+pub const SETTLED_WITHIN_MS: u32 = 30_000;
+
+/// Rules, statuses or names in one list of a contract.
+pub const CONTRACT_LIST_MAX: usize = 64;

@@ -1,0 +1,22 @@
+//! The pure core: no clock, no randomness, no IO, no JavaScript. Everything it needs to know is an argument.
+
+pub mod attempt;
+pub mod attempt_run;
+pub mod backoff;
+pub mod change;
+pub mod contract;
+pub mod effect;
+pub mod engine;
+pub mod error;
+pub mod input;
+pub mod intent;
+pub mod journal;
+pub mod key;
+pub mod limits;
+pub mod reach;
+pub mod record;
+pub mod snapshot;
+pub mod submission;
+pub mod time;
+pub mod transition;
+pub mod window;

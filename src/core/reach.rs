@@ -1,0 +1,156 @@
+//! Offline is not an attempt (P4): whether an origin can be reached, from stored facts and probes.
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::{PROBE_FORBIDS_MAX_MS, REACHABLE_FRESH_MS};
+use super::time::Stamp;
+
+/// What is remembered of one origin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OriginRecord {
+    /// The last real HTTP answer, or successful probe.
+    pub last_answer: Option<Stamp>,
+    /// Has any intent ever had a real HTTP answer from here?
+    pub answered: bool,
+    /// Was the last thing an attempt met here a network fault?
+    pub network_fault: bool,
+    pub probe: ProbeStanding,
+    /// Since when probes have been failing without one success between.
+    pub probe_failing_since: Option<Stamp>,
+}
+
+/// Whether a probe's answer is believed for an origin (P4.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeStanding {
+    #[default]
+    Untested,
+    Works,
+    /// It failed beside a healthy API: skipped.
+    Unusable,
+}
+
+/// May an attempt start?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Go,
+    /// Ask the origin first.
+    Probe,
+    /// Not before the browser says `online` again, or this much time has passed with it saying otherwise.
+    Blocked,
+}
+
+/// Decides for one intent. `online` is the browser's hint; `blocked_since` is when this realm first met
+/// `Blocked` here without an `online` since.
+pub fn reach(
+    origin: &OriginRecord,
+    maybe_sent: bool,
+    online: bool,
+    blocked_since: Option<Stamp>,
+    now: &Stamp,
+) -> Reach {
+    let answered_lately =
+        origin.last_answer.and_then(|last| now.since(&last)).is_some_and(|elapsed| elapsed <= REACHABLE_FRESH_MS);
+    let doubtful = !online || origin.network_fault;
+    let licensed = if maybe_sent { !doubtful } else { answered_lately && !doubtful };
+    if licensed {
+        return Reach::Go;
+    }
+    match origin.probe {
+        ProbeStanding::Works => Reach::Probe,
+        ProbeStanding::Unusable if online || long_since(blocked_since, now) => Reach::Go,
+        ProbeStanding::Unusable => Reach::Blocked,
+        // A probe that never worked may be refused beside a healthy API: it delays, it does not forbid for ever.
+        ProbeStanding::Untested if online && long_since(origin.probe_failing_since, now) => Reach::Go,
+        ProbeStanding::Untested => Reach::Probe,
+    }
+}
+
+fn long_since(since: Option<Stamp>, now: &Stamp) -> bool {
+    since.and_then(|since| now.since(&since)).is_some_and(|elapsed| elapsed >= PROBE_FORBIDS_MAX_MS)
+}
+
+impl OriginRecord {
+    /// Takes in what an attempt met.
+    pub fn attempted(&mut self, answered: bool, network_fault: bool, now: Stamp) {
+        if answered {
+            self.last_answer = Some(now);
+            self.answered = true;
+        }
+        self.network_fault = network_fault;
+    }
+
+    /// Takes in a probe's result. A probe that fails beside an origin that has answered and never let a probe through
+    /// is unusable there (measured: CORP, COEP and CSP make it fail beside a healthy API).
+    pub fn probed(&mut self, ok: bool, now: Stamp) {
+        if ok {
+            self.probe = ProbeStanding::Works;
+            self.last_answer = Some(now);
+            self.network_fault = false;
+            self.probe_failing_since = None;
+        } else {
+            if self.probe == ProbeStanding::Untested && self.answered && !self.network_fault {
+                self.probe = ProbeStanding::Unusable;
+            }
+            self.probe_failing_since = self.probe_failing_since.or(Some(now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(at_ms: u64) -> Stamp {
+        Stamp { at_ms, epoch: 0, wall_ms: at_ms }
+    }
+
+    #[test]
+    fn p4_a_never_sent_intent_needs_a_fresh_answer_or_a_probe() {
+        let mut origin = OriginRecord::default();
+        assert_eq!(reach(&origin, false, true, None, &at(0)), Reach::Probe);
+        origin.probed(true, at(0));
+        assert_eq!(reach(&origin, false, true, None, &at(REACHABLE_FRESH_MS)), Reach::Go);
+        assert_eq!(reach(&origin, false, true, None, &at(REACHABLE_FRESH_MS + 1)), Reach::Probe);
+        assert_eq!(reach(&origin, false, false, None, &at(1)), Reach::Probe);
+    }
+
+    #[test]
+    fn p4_a_maybe_sent_intent_is_probed_only_in_doubt() {
+        let mut origin = OriginRecord::default();
+        assert_eq!(reach(&origin, true, true, None, &at(0)), Reach::Go);
+        assert_eq!(reach(&origin, true, false, None, &at(0)), Reach::Probe);
+        origin.attempted(false, true, at(0));
+        assert_eq!(reach(&origin, true, true, None, &at(0)), Reach::Probe);
+    }
+
+    #[test]
+    fn p4_a_probe_that_fails_beside_a_healthy_api_is_skipped() {
+        let mut origin = OriginRecord::default();
+        origin.attempted(true, false, at(0));
+        origin.probed(false, at(1));
+        assert_eq!(origin.probe, ProbeStanding::Unusable);
+        assert_eq!(reach(&origin, false, true, None, &at(1_000_000)), Reach::Go);
+        assert_eq!(reach(&origin, false, false, Some(at(0)), &at(1_000)), Reach::Blocked);
+        assert_eq!(reach(&origin, false, false, Some(at(0)), &at(PROBE_FORBIDS_MAX_MS)), Reach::Go);
+    }
+
+    #[test]
+    fn p4_an_untested_probe_forbids_for_ten_minutes_at_most() {
+        let mut origin = OriginRecord::default();
+        origin.probed(false, at(0));
+        assert_eq!(reach(&origin, false, true, None, &at(PROBE_FORBIDS_MAX_MS - 1)), Reach::Probe);
+        assert_eq!(reach(&origin, false, true, None, &at(PROBE_FORBIDS_MAX_MS)), Reach::Go);
+        assert_eq!(reach(&origin, false, false, None, &at(PROBE_FORBIDS_MAX_MS)), Reach::Probe);
+    }
+
+    #[test]
+    fn p4_a_probe_that_once_worked_is_believed() {
+        let mut origin = OriginRecord::default();
+        origin.probed(true, at(0));
+        origin.attempted(true, false, at(0));
+        origin.probed(false, at(REACHABLE_FRESH_MS + 1));
+        assert_eq!(origin.probe, ProbeStanding::Works);
+        assert_eq!(reach(&origin, false, true, None, &at(PROBE_FORBIDS_MAX_MS * 9)), Reach::Probe);
+    }
+}

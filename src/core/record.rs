@@ -1,0 +1,162 @@
+//! The ledger's records and their names, and the overlay that changes are applied to.
+
+use std::collections::BTreeMap;
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::contract::{Answer, Contract};
+use super::intent::IntentRecord;
+use super::journal::JournalEntry;
+use super::key::{ContractHash, IntentId, ScopeHash};
+use super::reach::OriginRecord;
+use super::time::LedgerClock;
+
+/// Names one record. The order is the order of kinds, then of names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKey {
+    Clock,
+    Counters(ScopeHash),
+    /// The head of the chain that a reference names.
+    Reference(ReferenceName),
+    Intent(IntentId),
+    Payload(IntentId),
+    Journal(IntentId, u64),
+    Contract(ContractHash),
+    Origin(String),
+}
+
+/// Scope, operation and reference as one string. Operations and references hold no control character, so no two
+/// triples share one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReferenceName(pub String);
+
+impl ReferenceName {
+    pub fn new(scope: &ScopeHash, operation: &str, reference: &str) -> Self {
+        Self(format!("{scope}\u{1f}{operation}\u{1f}{reference}"))
+    }
+}
+
+/// One record of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    Clock(LedgerClock),
+    Counters(Counters),
+    Reference(IntentId),
+    Intent(Box<IntentRecord>),
+    Payload(Payload),
+    Journal(JournalEntry),
+    Contract(Box<Contract>),
+    Origin(OriginRecord),
+    /// It exists and this build cannot read it: kept with its bytes, never rewritten, never taken for absent (law 8).
+    Undecodable,
+}
+
+/// Counts of one scope.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Intents ever submitted.
+    pub submitted: u64,
+    /// Intents that have not ended.
+    pub open: u64,
+}
+
+/// What is not needed to list or schedule. `Debug` shows no content (law 11).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payload {
+    /// The frozen body and its media type: the same bytes on every attempt (law 2).
+    pub body: Option<Body>,
+    /// The newest answer that settled it, or that could yet: the number of its attempt, and the answer.
+    pub answer: Option<(u32, Answer)>,
+}
+
+/// A request body as it travels.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Body {
+    pub media_type: String,
+    pub text: String,
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Payload(body: {:?}, answer: {:?})", self.body, self.answer)
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body({}, {} bytes)", self.media_type, self.text.len())
+    }
+}
+
+/// A record as a store holds it. Version 0 means absent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versioned {
+    pub version: u64,
+    pub record: Option<Record>,
+}
+
+impl Versioned {
+    pub const ABSENT: Self = Self { version: 0, record: None };
+}
+
+/// Versions that a commit relies on: everything that was read, absent records included as 0 (P1.4).
+pub type ExpectedVersions = BTreeMap<RecordKey, u64>;
+
+/// Records to write. Nothing in this format deletes.
+pub type Writes = BTreeMap<RecordKey, Record>;
+
+/// Why a change was not applied to what the overlay holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// These records were not read yet: read them and apply again.
+    Unread(Vec<RecordKey>),
+    Refused(super::change::Refusal),
+}
+
+/// Records as one transaction sees them: what the store holds, under what its changes have written so far.
+#[derive(Clone, Debug, Default)]
+pub struct Overlay {
+    read: BTreeMap<RecordKey, Versioned>,
+    written: Writes,
+}
+
+impl Overlay {
+    /// Takes in what the store holds under a key.
+    pub fn insert(&mut self, key: RecordKey, versioned: Versioned) {
+        self.read.insert(key, versioned);
+    }
+
+    pub fn has_read(&self, key: &RecordKey) -> bool {
+        self.read.contains_key(key)
+    }
+
+    /// The record under a key; `None` where there is none. [`Stop::Unread`] if the store was not asked yet.
+    pub fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
+        match (self.written.get(key), self.read.get(key)) {
+            (Some(record), _) => Ok(Some(record)),
+            (None, Some(versioned)) => Ok(versioned.record.as_ref()),
+            (None, None) => Err(Stop::Unread(vec![key.clone()])),
+        }
+    }
+
+    /// Merges what one applied change wrote.
+    pub fn write(&mut self, writes: Writes) {
+        self.written.extend(writes);
+    }
+
+    /// What the commit relies on and what it writes.
+    pub fn into_commit(self) -> (ExpectedVersions, Writes) {
+        (self.read.into_iter().map(|(key, versioned)| (key, versioned.version)).collect(), self.written)
+    }
+
+    pub fn writes(&self) -> &Writes {
+        &self.written
+    }
+
+    /// The version that a write of this key creates.
+    pub fn next_version(&self, key: &RecordKey) -> u64 {
+        self.read.get(key).map_or(0, |versioned| versioned.version).saturating_add(1)
+    }
+}

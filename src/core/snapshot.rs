@@ -1,0 +1,152 @@
+//! What an app sees of an intent: neither key nor payload.
+
+use serde::Serialize;
+
+use super::attempt::{Attempt, AttemptState};
+use super::contract::{AnswerClass, AttemptReading, Fault};
+use super::intent::{Cause, HeldReason, IntentRecord, Purpose, State};
+use super::time::Stamp;
+
+/// What is known of an intent at one moment. Times are epoch milliseconds of the device's clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    pub id: String,
+    pub operation: String,
+    pub reference: Option<String>,
+    /// A state of design section 2; `sending` while a send lease lives.
+    pub state: &'static str,
+    pub key_hash: String,
+    pub cause: Option<Cause>,
+    pub held_reason: Option<HeldReason>,
+    pub maybe_sent: bool,
+    pub safe_to_replace: bool,
+    pub created_at: u64,
+    pub next_attempt_at: Option<u64>,
+    pub attempt_count: u32,
+    pub attempts: Vec<AttemptView>,
+    pub contradicted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptView {
+    pub number: u32,
+    pub started_at: u64,
+    pub ended_at: Option<u64>,
+    pub result: AttemptResult,
+    pub status: Option<u16>,
+    pub replayed: bool,
+    pub retry_after_ms: Option<u64>,
+}
+
+/// What became of one attempt, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptResult {
+    Open,
+    NotSent,
+    Succeeded,
+    Refused,
+    Mismatched,
+    Accepted,
+    InProgress,
+    RateLimited,
+    Auth,
+    Config,
+    ServerError,
+    Unclear,
+    NotTheServer,
+    OtherKey,
+    Network,
+    Timeout,
+    Truncated,
+    Redirected,
+}
+
+impl Snapshot {
+    pub fn of(intent: &IntentRecord, now: &Stamp) -> Self {
+        let sending = intent.live_claim(now).is_some_and(|claim| claim.purpose == Purpose::Send);
+        let (cause, held_reason) = match &intent.state {
+            _ if sending => (Some(Cause::InFlight), None),
+            State::Queued => (Some(Cause::NotSent), None),
+            State::Waiting { cause } => (Some(*cause), None),
+            State::Held { reason } => (None, Some(*reason)),
+            _ => (None, None),
+        };
+        Self {
+            id: intent.id.0.clone(),
+            operation: intent.operation.clone(),
+            reference: intent.reference.clone(),
+            state: if sending { "sending" } else { intent.state.name() },
+            key_hash: intent.key.short_hash(),
+            cause,
+            held_reason,
+            maybe_sent: intent.maybe_sent(),
+            safe_to_replace: intent.state.safe_to_replace(),
+            created_at: intent.created.wall_ms,
+            next_attempt_at: intent.due_at_ms.filter(|_| !sending).map(|due_at_ms| now.wall_at(due_at_ms)),
+            attempt_count: intent.history.total,
+            attempts: intent.history.attempts.iter().map(AttemptView::of).collect(),
+            contradicted: intent.contradicted,
+        }
+    }
+}
+
+impl AttemptView {
+    fn of(attempt: &Attempt) -> Self {
+        let mut view = Self {
+            number: attempt.number,
+            started_at: attempt.started.wall_ms,
+            ended_at: None,
+            result: AttemptResult::Open,
+            status: None,
+            replayed: false,
+            retry_after_ms: None,
+        };
+        match &attempt.state {
+            AttemptState::Open => {}
+            AttemptState::NotSent { ended } => {
+                view.ended_at = Some(ended.wall_ms);
+                view.result = AttemptResult::NotSent;
+            }
+            AttemptState::Ended { ended, reading, retry_after_ms, .. } => {
+                view.ended_at = Some(ended.wall_ms);
+                view.retry_after_ms = *retry_after_ms;
+                view.result = AttemptResult::of(reading);
+                if let AttemptReading::Answer { status, replayed, .. } = reading {
+                    view.status = Some(*status);
+                    view.replayed = *replayed == Some(true);
+                }
+            }
+        }
+        view
+    }
+}
+
+impl AttemptResult {
+    fn of(reading: &AttemptReading) -> Self {
+        match reading {
+            AttemptReading::Fault { fault } => match fault {
+                Fault::Network => Self::Network,
+                Fault::Timeout => Self::Timeout,
+                Fault::Redirected => Self::Redirected,
+                Fault::Truncated | Fault::TooLarge => Self::Truncated,
+            },
+            AttemptReading::Answer { class, .. } => match class {
+                AnswerClass::Succeeded => Self::Succeeded,
+                AnswerClass::Refused => Self::Refused,
+                AnswerClass::Mismatched => Self::Mismatched,
+                AnswerClass::Accepted => Self::Accepted,
+                AnswerClass::InProgress => Self::InProgress,
+                AnswerClass::RateLimited => Self::RateLimited,
+                AnswerClass::Auth => Self::Auth,
+                AnswerClass::Config => Self::Config,
+                AnswerClass::ServerError | AnswerClass::StoredError => Self::ServerError,
+                AnswerClass::Unclear => Self::Unclear,
+                AnswerClass::NotTheServer => Self::NotTheServer,
+                AnswerClass::OtherKey => Self::OtherKey,
+            },
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Bad input stops here: what an app hands over, checked before anything is stored or sent.
+
+use super::change::{ContractSnapshot, Submit};
+use super::contract::{Carrier, Method, is_credential, is_token};
+use super::error::{Error, ErrorCode};
+use super::intent::Request;
+use super::key::{Fingerprint, IntentId, Key, RandomBits, ScopeHash};
+use super::limits::{
+    BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
+    SCOPE_MAX_BYTES, URL_MAX_BYTES,
+};
+use super::record::Body;
+
+/// A URL as the platform parsed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Absolute, serialised by the platform, without fragment.
+    pub href: String,
+    /// With the colon: `https:`.
+    pub scheme: String,
+    pub host: String,
+    pub origin: String,
+    pub has_credentials: bool,
+}
+
+impl Target {
+    /// https, or http on loopback; no user name or password.
+    pub fn check_transport(&self) -> Result<(), Error> {
+        if self.has_credentials || self.href.len() > URL_MAX_BYTES {
+            return Err(ErrorCode::UrlInvalid.into());
+        }
+        match self.scheme.as_str() {
+            "https:" => Ok(()),
+            "http:" if is_loopback(&self.host) => Ok(()),
+            "http:" => Err(ErrorCode::UrlCleartext.into()),
+            _ => Err(ErrorCode::UrlInvalid.into()),
+        }
+    }
+}
+
+/// Where intents may go: checked at submit and again in the task that sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destinations {
+    origins: Vec<String>,
+}
+
+impl Destinations {
+    /// `baseUrl`'s origin and the app's extra ones; each must be https or loopback.
+    pub fn new(base: &Target, extra: &[Target]) -> Result<Self, Error> {
+        let targets = || core::iter::once(base).chain(extra);
+        targets().try_for_each(Target::check_transport)?;
+        Ok(Self { origins: targets().map(|target| target.origin.clone()).collect() })
+    }
+
+    pub fn check(&self, target: &Target) -> Result<(), Error> {
+        target.check_transport()?;
+        if self.origins.contains(&target.origin) { Ok(()) } else { Err(ErrorCode::UrlForeignOrigin.into()) }
+    }
+}
+
+/// A decision as the app states it.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub operation: String,
+    pub reference: Reference,
+    pub method: String,
+    pub target: Target,
+    pub headers: Vec<(String, String)>,
+    /// Canonical JSON text.
+    pub body: Option<String>,
+    pub expires_in: ExpiresIn,
+}
+
+/// The app's name for a decision, or its explicit absence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    Missing,
+    OptedOut,
+    Named(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExpiresIn {
+    Default,
+    Never,
+    AfterMs(f64),
+}
+
+/// What a queue lends to each submission.
+#[derive(Clone, Copy, Debug)]
+pub struct SubmitContext<'a> {
+    pub scope: &'a ScopeHash,
+    pub contract: &'a ContractSnapshot,
+    pub destinations: &'a Destinations,
+}
+
+/// Hashes a scope, or says why it is none.
+pub fn scope_hash(scope: Option<&str>) -> Result<ScopeHash, Error> {
+    match scope {
+        None | Some("") => Err(ErrorCode::ScopeMissing.into()),
+        Some(scope) if scope.len() > SCOPE_MAX_BYTES => Err(ErrorCode::ScopeTooLong.into()),
+        Some(scope) => Ok(ScopeHash::of(scope)),
+    }
+}
+
+impl Submission {
+    /// Checks everything, then names the intent and renders its key. `intent` and `key` must be fresh random bits.
+    pub fn into_change(self, context: SubmitContext<'_>, intent: RandomBits, key: RandomBits) -> Result<Submit, Error> {
+        let contract = &context.contract.contract;
+        check_operation(&self.operation)?;
+        let reference = check_reference(self.reference)?;
+        let method = Method::parse(&self.method).filter(|method| contract.methods.contains(method));
+        let method = method.ok_or_else(|| Error::new(ErrorCode::MethodNotAllowed).detail(self.method.clone()))?;
+        context.destinations.check(&self.target)?;
+        let (headers, declared) = check_headers(self.headers, &contract.carrier)?;
+        let body = check_body(self.body, declared)?;
+        let expires_in_ms = check_expires_in(self.expires_in)?;
+        let fingerprint = Fingerprint::of(
+            method.as_str(),
+            &self.target.href,
+            &self.operation,
+            body.as_ref().map_or("", |body| &body.media_type),
+            body.as_ref().map(|body| body.text.as_bytes()),
+        );
+        Ok(Submit {
+            intent: IntentId::new(intent),
+            scope: context.scope.clone(),
+            operation: self.operation,
+            reference,
+            key: Key::render(key, contract.key.format),
+            contract: context.contract.clone(),
+            fingerprint,
+            request: Request { method, url: self.target.href, origin: self.target.origin, headers },
+            body,
+            expires_in_ms,
+        })
+    }
+}
+
+fn check_operation(operation: &str) -> Result<(), Error> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
+    let fits = (1..=OPERATION_MAX_BYTES).contains(&operation.len());
+    if fits && operation.bytes().all(allowed) { Ok(()) } else { Err(ErrorCode::OperationInvalid.into()) }
+}
+
+fn check_reference(reference: Reference) -> Result<Option<String>, Error> {
+    match reference {
+        Reference::Missing => Err(ErrorCode::ReferenceMissing.into()),
+        Reference::OptedOut => Ok(None),
+        Reference::Named(name) if name.len() > REFERENCE_MAX_BYTES => Err(ErrorCode::ReferenceTooLong.into()),
+        Reference::Named(name) if name.is_empty() || name.chars().any(char::is_control) => {
+            Err(ErrorCode::ReferenceInvalid.into())
+        }
+        Reference::Named(name) => Ok(Some(name)),
+    }
+}
+
+/// Headers that a page cannot set, or that intento sets itself.
+const TRANSPORT_HEADERS: [&str; 9] =
+    ["host", "content-length", "connection", "transfer-encoding", "upgrade", "origin", "referer", "date", "expect"];
+
+/// Common names for credentials beside those of HTTP itself.
+const CREDENTIAL_HEADERS: [&str; 3] = ["x-api-key", "x-auth-token", "x-access-token"];
+
+/// The headers to store, and the media type that the app declared for its body.
+fn check_headers(
+    headers: Vec<(String, String)>,
+    carrier: &Carrier,
+) -> Result<(Vec<(String, String)>, Option<String>), Error> {
+    let Carrier::Header { name: key_header, .. } = carrier;
+    if headers.len() > HEADERS_MAX {
+        return Err(ErrorCode::HeaderInvalid.into());
+    }
+    let mut media_type = None;
+    let mut stored: Vec<(String, String)> = Vec::new();
+    for (name, value) in headers {
+        let lower = name.to_ascii_lowercase();
+        if !is_token(&name) || value.len() > HEADER_VALUE_MAX_BYTES || !is_field_value(&value) {
+            return Err(Error::new(ErrorCode::HeaderInvalid).detail(name));
+        }
+        let forbidden = is_credential(&lower)
+            || CREDENTIAL_HEADERS.contains(&lower.as_str())
+            || TRANSPORT_HEADERS.contains(&lower.as_str())
+            || lower.starts_with("sec-")
+            || lower.starts_with("proxy-")
+            || lower == "idempotency-key"
+            || lower.eq_ignore_ascii_case(key_header);
+        if forbidden {
+            return Err(Error::new(ErrorCode::HeaderForbidden).detail(name));
+        }
+        if stored.iter().any(|(known, _)| *known == lower) || (lower == "content-type" && media_type.is_some()) {
+            return Err(Error::new(ErrorCode::HeaderInvalid).detail(name));
+        }
+        if lower == "content-type" {
+            media_type = Some(value);
+        } else {
+            stored.push((lower, value));
+        }
+    }
+    Ok((stored, media_type))
+}
+
+/// RFC 9110 section 5.5, ASCII only: browsers refuse other values at the send, which would look like a network fault.
+fn is_field_value(value: &str) -> bool {
+    value.trim() == value && value.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte == b'\t')
+}
+
+fn check_body(text: Option<String>, declared: Option<String>) -> Result<Option<Body>, Error> {
+    let Some(text) = text else {
+        return match declared {
+            None => Ok(None),
+            Some(_) => Err(Error::new(ErrorCode::HeaderInvalid).detail("content-type")),
+        };
+    };
+    if text.len() > BODY_MAX_BYTES {
+        return Err(ErrorCode::BodyTooLarge.into());
+    }
+    let media_type = declared.unwrap_or_else(|| "application/json".to_owned());
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence != "application/json" && !essence.ends_with("+json") {
+        return Err(Error::new(ErrorCode::HeaderInvalid).detail("content-type"));
+    }
+    Ok(Some(Body { media_type, text }))
+}
+
+fn check_expires_in(expires_in: ExpiresIn) -> Result<Option<u64>, Error> {
+    /// 2^53 - 1: what a JavaScript number counts exactly.
+    const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
+    match expires_in {
+        ExpiresIn::Default => Ok(Some(EXPIRES_IN_MS)),
+        ExpiresIn::Never => Ok(None),
+        ExpiresIn::AfterMs(ms) if (1.0..=EXACT_MAX).contains(&ms) => Ok(Some(ms as u64)),
+        ExpiresIn::AfterMs(_) => Err(ErrorCode::ExpiresInInvalid.into()),
+    }
+}
+
+/// A potentially trustworthy host that never leaves the device.
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.ends_with(".localhost") || host == "[::1]" || is_ipv4_loopback(host)
+}
+
+fn is_ipv4_loopback(host: &str) -> bool {
+    host.parse::<core::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}

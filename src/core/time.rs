@@ -1,0 +1,194 @@
+//! Time as arguments: what a realm sees, and the ledger clock that windows, leases and waits are measured on (P3).
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::CLOCK_STEP_BACK_MS;
+
+/// What one realm can see of time in one task. Wall time is epoch milliseconds; monotonic time has a realm's own origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    pub wall_ms: u64,
+    pub mono_ms: u64,
+}
+
+/// A point on the ledger clock. Two stamps of different epochs have an unknowable distance (P3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Milliseconds on the ledger clock; never decreases.
+    pub at_ms: u64,
+    pub epoch: u32,
+    /// The device's wall clock at that moment, for people only.
+    pub wall_ms: u64,
+}
+
+impl Stamp {
+    /// An upper bound of the time since `earlier`; `None` where it is unknowable.
+    pub fn since(&self, earlier: &Stamp) -> Option<u64> {
+        (self.epoch == earlier.epoch).then(|| self.at_ms.saturating_sub(earlier.at_ms))
+    }
+
+    /// The wall time at which the ledger clock will read `at_ms`, if the wall clock runs on as it does now.
+    pub fn wall_at(&self, at_ms: u64) -> u64 {
+        if at_ms >= self.at_ms {
+            self.wall_ms.saturating_add(at_ms - self.at_ms)
+        } else {
+            self.wall_ms.saturating_sub(self.at_ms - at_ms)
+        }
+    }
+}
+
+/// What a realm brings to a transaction: its wall clock, and its own continuous reading where it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub wall_ms: u64,
+    /// The ledger clock as this realm has followed it on its monotonic clock: `(at_ms, epoch)`.
+    pub followed: Option<(u64, u32)>,
+}
+
+/// The ledger clock as stored: `(L, wall_at, epoch)` of P3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerClock {
+    pub at_ms: u64,
+    pub wall_ms: u64,
+    pub epoch: u32,
+}
+
+impl LedgerClock {
+    /// The clock of a ledger that has none yet. It starts at the wall clock, so that stamps are readable in a dump.
+    pub fn new(wall_ms: u64) -> Self {
+        Self { at_ms: wall_ms, wall_ms, epoch: 0 }
+    }
+
+    /// Advances by what a realm sees now. Never goes back: a step back of the wall clock by more than a minute that
+    /// no monotonic clock bridges starts a new epoch instead.
+    #[must_use]
+    pub fn observe(self, reading: Reading) -> Self {
+        let across = reading.wall_ms.saturating_sub(self.wall_ms);
+        let step_back = self.wall_ms.saturating_sub(reading.wall_ms);
+        match reading.followed {
+            Some((followed, epoch)) if epoch == self.epoch => {
+                Self { at_ms: followed.max(self.at_ms.saturating_add(across)), wall_ms: reading.wall_ms, epoch }
+            }
+            _ if step_back > CLOCK_STEP_BACK_MS => {
+                Self { at_ms: self.at_ms, wall_ms: reading.wall_ms, epoch: self.epoch.saturating_add(1) }
+            }
+            // A small step back keeps the old anchor: many small steps then add up to one that is seen.
+            _ => Self {
+                at_ms: self.at_ms.saturating_add(across),
+                wall_ms: self.wall_ms.max(reading.wall_ms),
+                epoch: self.epoch,
+            },
+        }
+    }
+
+    /// This clock's reading as a stamp, with the wall clock of the realm that looks.
+    pub fn stamp(&self, wall_ms: u64) -> Stamp {
+        Stamp { at_ms: self.at_ms, epoch: self.epoch, wall_ms }
+    }
+}
+
+/// One realm's continuous view of the ledger clock: advances by the larger of the monotonic and the wall delta.
+#[derive(Clone, Copy, Debug)]
+pub struct RealmClock {
+    clock: Option<LedgerClock>,
+    last: Moment,
+}
+
+impl RealmClock {
+    /// A realm that has not read the ledger yet: it has no ledger time to bring.
+    pub fn new(now: Moment) -> Self {
+        Self { clock: None, last: now }
+    }
+
+    /// Moves to `now` and says what this realm brings to a transaction.
+    pub fn read(&mut self, now: Moment) -> Reading {
+        let mono_delta = now.mono_ms.saturating_sub(self.last.mono_ms);
+        let wall_delta = now.wall_ms.saturating_sub(self.last.wall_ms);
+        if let Some(clock) = &mut self.clock {
+            clock.at_ms = clock.at_ms.saturating_add(mono_delta.max(wall_delta));
+            clock.wall_ms = now.wall_ms;
+        }
+        self.last = now;
+        Reading { wall_ms: now.wall_ms, followed: self.clock.map(|clock| (clock.at_ms, clock.epoch)) }
+    }
+
+    /// Takes over what the ledger says. `stored` was read at or before the realm's last moment.
+    pub fn adopt(&mut self, stored: LedgerClock) {
+        let Some(own) = self.clock else {
+            self.clock = Some(stored.observe(Reading { wall_ms: self.last.wall_ms, followed: None }));
+            return;
+        };
+        if stored.epoch > own.epoch {
+            self.clock = Some(LedgerClock { at_ms: stored.at_ms.max(own.at_ms), wall_ms: self.last.wall_ms, ..stored });
+        } else if stored.at_ms > own.at_ms {
+            self.clock = Some(LedgerClock { at_ms: stored.at_ms, ..own });
+        }
+    }
+
+    /// The ledger time at the realm's last moment. Before the ledger was read: its wall clock, epoch 0.
+    pub fn stamp(&self) -> Stamp {
+        self.clock.unwrap_or(LedgerClock::new(self.last.wall_ms)).stamp(self.last.wall_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000;
+
+    fn alone(wall_ms: u64) -> Reading {
+        Reading { wall_ms, followed: None }
+    }
+
+    #[test]
+    fn p3_across_realms_the_clock_advances_by_the_wall_delta() {
+        let clock = LedgerClock::new(1_000_000).observe(alone(1_000_000 + 3 * HOUR));
+        assert_eq!(clock, LedgerClock { at_ms: 1_000_000 + 3 * HOUR, wall_ms: 1_000_000 + 3 * HOUR, epoch: 0 });
+    }
+
+    #[test]
+    fn p3_an_unbridged_step_back_starts_an_epoch_and_the_clock_goes_on() {
+        let start = LedgerClock::new(10 * HOUR);
+        let back = start.observe(alone(8 * HOUR));
+        assert_eq!((back.at_ms, back.epoch), (10 * HOUR, 1));
+        let later = back.observe(alone(9 * HOUR));
+        assert_eq!((later.at_ms, later.epoch), (11 * HOUR, 1));
+    }
+
+    #[test]
+    fn p3_a_bridged_step_back_keeps_the_epoch() {
+        let mut realm = RealmClock::new(Moment { wall_ms: 10 * HOUR, mono_ms: 5 });
+        realm.adopt(LedgerClock::new(10 * HOUR));
+        let reading = realm.read(Moment { wall_ms: 8 * HOUR, mono_ms: 5 + HOUR });
+        let clock = LedgerClock::new(10 * HOUR).observe(reading);
+        assert_eq!((clock.at_ms, clock.epoch), (11 * HOUR, 0));
+    }
+
+    #[test]
+    fn p3_many_small_steps_back_are_seen_as_one() {
+        let mut clock = LedgerClock::new(10 * HOUR);
+        for step in 1..=3 {
+            clock = clock.observe(alone(10 * HOUR - step * 25_000));
+        }
+        assert_eq!(clock.epoch, 1);
+    }
+
+    #[test]
+    fn p3_sleep_counts_even_if_the_monotonic_clock_stops() {
+        let mut realm = RealmClock::new(Moment { wall_ms: HOUR, mono_ms: 0 });
+        realm.adopt(LedgerClock::new(HOUR));
+        realm.read(Moment { wall_ms: 3 * HOUR, mono_ms: 10 });
+        assert_eq!(realm.stamp().at_ms, 3 * HOUR);
+    }
+
+    #[test]
+    fn p3_one_wild_clock_closes_no_later_window() {
+        let wild = LedgerClock::new(HOUR).observe(alone(100_000 * HOUR));
+        let corrected = wild.observe(alone(2 * HOUR));
+        let sent = corrected.stamp(2 * HOUR);
+        let later = corrected.observe(alone(3 * HOUR)).stamp(3 * HOUR);
+        assert_eq!(later.since(&sent), Some(HOUR));
+        assert_eq!(later.since(&wild.stamp(100_000 * HOUR)), None);
+    }
+}

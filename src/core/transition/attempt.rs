@@ -1,0 +1,178 @@
+//! Recording what an attempt brought, and judging every attempt beside it (P5).
+
+use super::draft::Draft;
+use crate::core::attempt::AttemptState;
+use crate::core::backoff::{backoff_ms, retry_after_ms};
+use crate::core::change::{Applied, NotSent, RecordFacts};
+use crate::core::contract::{AnswerClass, AttemptReading, Contract, Fault, Judgement, Observation, judge, read};
+use crate::core::intent::{Cause, Evidence, IntentRecord, State};
+use crate::core::journal::JournalEvent;
+use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
+use crate::core::reach::OriginRecord;
+use crate::core::record::{RecordKey, Stop};
+use crate::core::window::window_left_ms;
+
+pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Applied, Stop> {
+    draft.need(&[RecordKey::Intent(facts.intent.clone()), RecordKey::Payload(facts.intent.clone())])?;
+    let mut intent = draft.intent(&facts.intent)?;
+    let contract = draft.contract(&intent.contract)?;
+    let now = draft.now();
+    let reading = read(&contract, &intent.key, &facts.observation);
+    let asked_ms = asked_to_wait_ms(&facts.observation);
+
+    if intent.history.get_mut(facts.attempt).is_none() {
+        intent.history.recall(facts.attempt, facts.fence, facts.fact.clone(), now);
+    }
+    let Some(attempt) = intent.history.get_mut(facts.attempt) else {
+        return super::refuse(crate::core::change::Refusal::Inconsistent);
+    };
+    if matches!(attempt.state, AttemptState::Ended { .. }) {
+        // These facts are in: this change ran before. One fetch brings one set of facts.
+        let origin = draft.origin(&intent.request.origin)?;
+        return Ok(Applied::Recorded { intent: Box::new(intent), origin });
+    }
+    attempt.state = AttemptState::Ended { ended: now, fact: facts.fact.clone(), reading, retry_after_ms: asked_ms };
+
+    let stale = intent.claim.is_none() || intent.fence != facts.fence;
+    let event = JournalEvent::Facts { attempt: facts.attempt, fence: facts.fence, stale, reading };
+    draft.journal(&mut intent, event);
+    let origin = note_origin(draft, &intent, &facts.observation)?;
+    keep_answer(draft, &intent, facts, &reading)?;
+    draw_conclusion(draft, &mut intent, &contract, facts, stale)?;
+    draft.put_intent(&intent);
+    Ok(Applied::Recorded { intent: Box::new(intent), origin })
+}
+
+pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(&change.intent)?;
+    let now = draft.now();
+    let open = intent.history.get_mut(change.attempt).filter(|attempt| attempt.state == AttemptState::Open);
+    let Some(attempt) = open else { return Ok(Applied::NotSent(Box::new(intent))) };
+    attempt.state = AttemptState::NotSent { ended: now };
+    draft.journal(&mut intent, JournalEvent::NotSent { attempt: change.attempt });
+    if !intent.maybe_sent() {
+        intent.first_sent = None;
+    }
+    if intent.fence == change.fence && !intent.has_ended() {
+        intent.claim = None;
+        let failures = intent.history.failures().saturating_add(1);
+        intent.due_at_ms = Some(now.at_ms.saturating_add(backoff_ms(failures, change.jitter)));
+        if !intent.maybe_sent() {
+            intent.state = State::Queued;
+        }
+    }
+    draft.put_intent(&intent);
+    Ok(Applied::NotSent(Box::new(intent)))
+}
+
+/// Lets the history say what it says: evidence counts from any fence, the rest only from the current one (law 5).
+fn draw_conclusion(
+    draft: &mut Draft<'_>,
+    intent: &mut IntentRecord,
+    contract: &Contract,
+    facts: &RecordFacts,
+    stale: bool,
+) -> Result<(), Stop> {
+    let Some(judgement) = judge(contract, &intent.history, facts.attempt) else { return Ok(()) };
+    if intent.state.is_definite() {
+        contradict(draft, intent, facts);
+        return Ok(());
+    }
+    match (outcome_of(judgement), judgement) {
+        (Some(State::Mismatched), _) if intent.state.is_terminal() => Ok(()),
+        (Some(state), _) => draft.settle(intent, state),
+        (None, _) if stale || intent.state.is_terminal() => Ok(()),
+        (None, Judgement::Hold { reason }) => {
+            draft.hold(intent, reason);
+            Ok(())
+        }
+        (None, Judgement::Wait { cause }) => {
+            wait(draft, intent, contract, facts, cause);
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+fn outcome_of(judgement: Judgement) -> Option<State> {
+    match judgement {
+        Judgement::Succeeded { replay, .. } => Some(State::Succeeded { replay, evidence: Evidence::Reply }),
+        Judgement::Rejected { evidence, replaceable, .. } => Some(State::Rejected { evidence, replaceable }),
+        Judgement::Mismatched { .. } => Some(State::Mismatched),
+        Judgement::Wait { .. } | Judgement::Hold { .. } => None,
+    }
+}
+
+/// The first definite outcome stands; evidence against it is kept and raised, never dropped (law 6).
+fn contradict(draft: &mut Draft<'_>, intent: &mut IntentRecord, facts: &RecordFacts) {
+    let Some(AttemptState::Ended { reading, .. }) = intent.history.get_mut(facts.attempt).map(|it| it.state.clone())
+    else {
+        return;
+    };
+    let had_effect = match &reading {
+        AttemptReading::Answer { class: AnswerClass::Succeeded, .. } => true,
+        AttemptReading::Answer { conclusive: true, .. } => false,
+        _ => return,
+    };
+    if had_effect != matches!(intent.state, State::Succeeded { .. }) {
+        intent.contradicted = true;
+        draft.journal(intent, JournalEvent::Contradicted { attempt: facts.attempt, reading });
+    }
+}
+
+fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, facts: &RecordFacts, cause: Cause) {
+    let now = draft.now();
+    let backoff = now.at_ms.saturating_add(backoff_ms(intent.history.failures(), facts.jitter));
+    let floor = asked_to_wait_ms(&facts.observation).map(|asked_ms| {
+        let left_ms = window_left_ms(intent, contract.window_ms(), &now).unwrap_or(asked_ms);
+        now.at_ms.saturating_add(asked_ms.min(left_ms))
+    });
+    let due_at_ms = backoff.max(floor.unwrap_or(0));
+    draft.journal(intent, JournalEvent::Waits { cause, due_at_ms });
+    intent.state = State::Waiting { cause };
+    intent.claim = None;
+    intent.due_at_ms = Some(due_at_ms);
+    intent.floor_at_ms = floor;
+}
+
+/// `Retry-After`, on any answer that names it.
+fn asked_to_wait_ms(observation: &Observation) -> Option<u64> {
+    match observation {
+        Observation::Reply(facts) => facts.headers.get("retry-after").and_then(|value| retry_after_ms(value)),
+        Observation::Fault(_) => None,
+    }
+}
+
+fn note_origin(draft: &mut Draft<'_>, intent: &IntentRecord, observation: &Observation) -> Result<OriginRecord, Stop> {
+    let mut origin = draft.origin(&intent.request.origin)?;
+    match observation {
+        Observation::Reply(_) | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge) => {
+            origin.attempted(true, false, draft.now());
+        }
+        Observation::Fault(Fault::Network) => origin.attempted(false, true, draft.now()),
+        // Silence says nothing of the network: a slow server and a dead one look the same.
+        Observation::Fault(Fault::Timeout) => return Ok(origin),
+    }
+    draft.put_origin(&intent.request.origin, &origin);
+    Ok(origin)
+}
+
+/// Keeps an answer that settles the intent now, or that a later fact may yet make the settling one.
+fn keep_answer(
+    draft: &mut Draft<'_>,
+    intent: &IntentRecord,
+    facts: &RecordFacts,
+    reading: &AttemptReading,
+) -> Result<(), Stop> {
+    let AttemptReading::Answer { class, .. } = reading else { return Ok(()) };
+    let settling = matches!(class, AnswerClass::Succeeded | AnswerClass::Refused | AnswerClass::Mismatched);
+    let Some(answer) = facts.answer.as_ref().filter(|_| settling && !intent.state.is_definite()) else { return Ok(()) };
+    let mut kept = answer.clone();
+    if kept.body.as_ref().is_some_and(|body| body.len() > ANSWER_KEPT_MAX_BYTES) {
+        kept.body = None;
+    }
+    let mut payload = draft.payload(&intent.id)?;
+    payload.answer = Some((facts.attempt, kept));
+    draft.put_payload(&intent.id, payload);
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Claiming: the time-bounded right to run an intent, and the record of an attempt before it is sent (law 1, P2).
+
+use super::draft::Draft;
+use super::refuse;
+use crate::core::attempt::AttemptState;
+use crate::core::change::{Applied, Grant, Refusal, TakeClaim};
+use crate::core::contract::Contract;
+use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
+use crate::core::journal::JournalEvent;
+use crate::core::limits::LEASE_SLACK_MS;
+use crate::core::record::{RecordKey, Stop};
+use crate::core::window::{Age, age, window_open};
+
+pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
+    draft.need(&[RecordKey::Intent(take.intent.clone()), RecordKey::Payload(take.intent.clone())])?;
+    let mut intent = draft.intent(&take.intent)?;
+    let contract = draft.contract(&intent.contract)?;
+    let lease_until_ms = draft.now().at_ms.saturating_add(take.attempt_ms).saturating_add(LEASE_SLACK_MS);
+
+    // This very claim was granted before; only what depends on now is made again (P1.3).
+    if let Some(claim) = intent.claim.as_mut().filter(|claim| claim.nonce == take.nonce) {
+        claim.lease_until_ms = lease_until_ms;
+        intent.due_at_ms = Some(lease_until_ms);
+        return grant(draft, intent, contract, lease_until_ms);
+    }
+    if !take.purpose.allows(&intent.state) {
+        return refuse(Refusal::WrongState(Box::new(intent)));
+    }
+    if let Some(live) = intent.live_claim(&draft.now()) {
+        // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
+        // repeated (P2.1, P2.4).
+        let inherits = live.lock_held && take.lock_held && live.purpose == take.purpose;
+        if !inherits {
+            return refuse(Refusal::Leased { until_ms: live.lease_until_ms });
+        }
+    }
+    if take.purpose == Purpose::Send
+        && let Some(instead) = instead_of_sending(draft, &mut intent, &contract, take)?
+    {
+        return Ok(instead);
+    }
+    intent.fence = intent.fence.saturating_add(1);
+    intent.claim = Some(Claim {
+        owner: take.owner.clone(),
+        nonce: take.nonce.clone(),
+        purpose: take.purpose,
+        lease_until_ms,
+        lock_held: take.lock_held,
+    });
+    intent.due_at_ms = Some(lease_until_ms);
+    if take.purpose == Purpose::Send {
+        open_attempt(draft, &mut intent, take);
+    }
+    grant(draft, intent, contract, lease_until_ms)
+}
+
+/// What happens to a sendable intent that must not be sent now: it waits, expires or is held.
+fn instead_of_sending(
+    draft: &mut Draft<'_>,
+    intent: &mut IntentRecord,
+    contract: &Contract,
+    take: &TakeClaim,
+) -> Result<Option<Applied>, Stop> {
+    let now = draft.now();
+    if let Some(at_ms) = intent.floor_at_ms.filter(|floor_at_ms| now.at_ms < *floor_at_ms) {
+        return refuse(Refusal::NotBefore { at_ms });
+    }
+    if intent.maybe_sent() {
+        let usable_ms = contract.window_ms().min(take.window_ms);
+        if window_open(intent, usable_ms, &now, take.attempt_ms) {
+            return Ok(None);
+        }
+        draft.hold(intent, HeldReason::WindowClosed);
+    } else {
+        match age(intent, &now) {
+            Age::Fresh => return Ok(None),
+            Age::Expired => draft.settle(intent, State::Expired)?,
+            Age::Unknowable => draft.hold(intent, HeldReason::ClockChanged),
+        }
+    }
+    draft.put_intent(intent);
+    Ok(Some(Applied::NotGranted(Box::new(intent.clone()))))
+}
+
+fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeClaim) {
+    let now = draft.now();
+    let attempt = intent.history.open(intent.fence, take.nonce.clone(), now);
+    intent.first_sent = intent.first_sent.or(Some(now));
+    intent.state = State::Waiting { cause: Cause::Interrupted };
+    let claimed = JournalEvent::Claimed {
+        attempt,
+        fence: intent.fence,
+        owner: take.owner.clone(),
+        correlation: take.nonce.clone(),
+    };
+    draft.journal(intent, claimed);
+}
+
+fn grant(
+    draft: &mut Draft<'_>,
+    intent: IntentRecord,
+    contract: Contract,
+    lease_until_ms: u64,
+) -> Result<Applied, Stop> {
+    draft.put_intent(&intent);
+    let body = draft.payload(&intent.id)?.body;
+    let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);
+    let attempt = open.filter(|attempt| attempt.fence == intent.fence).map(|attempt| attempt.number);
+    let fence = intent.fence;
+    Ok(Applied::Claimed(Box::new(Grant { intent, attempt, fence, lease_until_ms, contract, body })))
+}

@@ -1,0 +1,144 @@
+//! What one change reads and writes, until it is known to apply as a whole.
+
+use super::refuse;
+use crate::core::change::Refusal;
+use crate::core::contract::Contract;
+use crate::core::intent::IntentRecord;
+use crate::core::journal::{JournalEntry, JournalEvent};
+use crate::core::key::{ContractHash, IntentId, ScopeHash};
+use crate::core::reach::OriginRecord;
+use crate::core::record::{Counters, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
+use crate::core::time::{LedgerClock, Reading, Stamp};
+
+pub(super) struct Draft<'a> {
+    overlay: &'a Overlay,
+    writes: Writes,
+    now: Stamp,
+}
+
+/// Reads one kind of record: `Ok(None)` where there is none, [`Refusal::Undecodable`] where it cannot be read.
+macro_rules! read {
+    ($draft:expr, $key:expr, $kind:path) => {{
+        let key = $key;
+        match $draft.get(&key)? {
+            None => Ok(None),
+            Some($kind(value)) => Ok(Some(value.clone())),
+            Some(Record::Undecodable) => refuse(Refusal::Undecodable),
+            Some(_) => refuse(Refusal::Inconsistent),
+        }
+    }};
+}
+
+impl<'a> Draft<'a> {
+    /// Starts a change: moves the ledger clock to now.
+    pub(super) fn open(overlay: &'a Overlay, reading: Reading) -> Result<Self, Stop> {
+        let stored = match overlay.get(&RecordKey::Clock)? {
+            None => LedgerClock::new(reading.wall_ms),
+            Some(Record::Clock(clock)) => *clock,
+            // Without its clock a ledger knows no ages: nothing may be decided on it.
+            Some(_) => return refuse(Refusal::Undecodable),
+        };
+        let clock = stored.observe(reading);
+        let mut writes = Writes::new();
+        writes.insert(RecordKey::Clock, Record::Clock(clock));
+        Ok(Self { overlay, writes, now: clock.stamp(reading.wall_ms) })
+    }
+
+    pub(super) fn now(&self) -> Stamp {
+        self.now
+    }
+
+    pub(super) fn into_writes(self) -> Writes {
+        self.writes
+    }
+
+    fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
+        match self.writes.get(key) {
+            Some(record) => Ok(Some(record)),
+            None => self.overlay.get(key),
+        }
+    }
+
+    /// Asks for several records at once, so that a store needs one round trip.
+    pub(super) fn need(&self, keys: &[RecordKey]) -> Result<(), Stop> {
+        let unread: Vec<RecordKey> = keys.iter().filter(|key| self.get(key).is_err()).cloned().collect();
+        if unread.is_empty() { Ok(()) } else { Err(Stop::Unread(unread)) }
+    }
+
+    /// The intent of that id; it must exist.
+    pub(super) fn intent(&self, id: &IntentId) -> Result<IntentRecord, Stop> {
+        match self.find_intent(id)? {
+            Some(intent) => Ok(intent),
+            None => refuse(Refusal::UnknownIntent),
+        }
+    }
+
+    pub(super) fn find_intent(&self, id: &IntentId) -> Result<Option<IntentRecord>, Stop> {
+        let boxed: Option<Box<IntentRecord>> = read!(self, RecordKey::Intent(id.clone()), Record::Intent)?;
+        Ok(boxed.map(|intent| *intent))
+    }
+
+    pub(super) fn put_intent(&mut self, intent: &IntentRecord) {
+        self.writes.insert(RecordKey::Intent(intent.id.clone()), Record::Intent(Box::new(intent.clone())));
+    }
+
+    pub(super) fn reference(&self, name: &ReferenceName) -> Result<Option<IntentId>, Stop> {
+        read!(self, RecordKey::Reference(name.clone()), Record::Reference)
+    }
+
+    pub(super) fn put_reference(&mut self, name: ReferenceName, head: IntentId) {
+        self.writes.insert(RecordKey::Reference(name), Record::Reference(head));
+    }
+
+    /// The stored contract of an intent; it was written with it.
+    pub(super) fn contract(&self, hash: &ContractHash) -> Result<Contract, Stop> {
+        match self.find_contract(hash)? {
+            Some(contract) => Ok(contract),
+            None => refuse(Refusal::Inconsistent),
+        }
+    }
+
+    pub(super) fn find_contract(&self, hash: &ContractHash) -> Result<Option<Contract>, Stop> {
+        let boxed: Option<Box<Contract>> = read!(self, RecordKey::Contract(hash.clone()), Record::Contract)?;
+        Ok(boxed.map(|contract| *contract))
+    }
+
+    pub(super) fn put_contract(&mut self, hash: &ContractHash, contract: &Contract) {
+        self.writes.insert(RecordKey::Contract(hash.clone()), Record::Contract(Box::new(contract.clone())));
+    }
+
+    pub(super) fn payload(&self, id: &IntentId) -> Result<Payload, Stop> {
+        match read!(self, RecordKey::Payload(id.clone()), Record::Payload)? {
+            Some(payload) => Ok(payload),
+            None => refuse(Refusal::Inconsistent),
+        }
+    }
+
+    pub(super) fn put_payload(&mut self, id: &IntentId, payload: Payload) {
+        self.writes.insert(RecordKey::Payload(id.clone()), Record::Payload(payload));
+    }
+
+    pub(super) fn counters(&self, scope: &ScopeHash) -> Result<Counters, Stop> {
+        Ok(read!(self, RecordKey::Counters(scope.clone()), Record::Counters)?.unwrap_or_default())
+    }
+
+    pub(super) fn put_counters(&mut self, scope: &ScopeHash, counters: Counters) {
+        self.writes.insert(RecordKey::Counters(scope.clone()), Record::Counters(counters));
+    }
+
+    pub(super) fn origin(&self, origin: &str) -> Result<OriginRecord, Stop> {
+        Ok(read!(self, RecordKey::Origin(origin.to_owned()), Record::Origin)?.unwrap_or_default())
+    }
+
+    pub(super) fn put_origin(&mut self, origin: &str, record: &OriginRecord) {
+        self.writes.insert(RecordKey::Origin(origin.to_owned()), Record::Origin(record.clone()));
+    }
+
+    /// Appends to an intent's journal.
+    pub(super) fn journal(&mut self, intent: &mut IntentRecord, event: JournalEvent) {
+        let sequence = intent.journal_entries;
+        intent.journal_entries = sequence.saturating_add(1);
+        let entry = JournalEntry { intent: intent.id.clone(), sequence, at: self.now, event };
+        self.writes.insert(RecordKey::Journal(intent.id.clone(), sequence), Record::Journal(entry));
+    }
+}

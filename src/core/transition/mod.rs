@@ -1,0 +1,88 @@
+//! `apply`: the only code that changes an intent. Pure and synchronous, so that a store can run it inside one
+//! transaction; judging happens inside it.
+
+mod attempt;
+mod claim;
+mod draft;
+mod submit;
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
+
+use super::change::{Applied, Change, Refusal};
+use super::intent::State;
+use super::journal::JournalEvent;
+use super::record::{Overlay, Stop};
+use super::time::Reading;
+use draft::Draft;
+
+/// Applies one change over the overlay. On [`Stop`] the overlay is as it was. Re-running a change that was applied
+/// before, in this batch or in an earlier transaction, does nothing and says the same (P1.1).
+pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result<Applied, Stop> {
+    let mut draft = Draft::open(overlay, reading)?;
+    let applied = match change {
+        Change::Submit(submit) => submit::submit(&mut draft, submit)?,
+        Change::Claim(take) => claim::claim(&mut draft, take)?,
+        Change::Record(facts) => attempt::record(&mut draft, facts)?,
+        Change::NotSent(not_sent) => attempt::not_sent(&mut draft, not_sent)?,
+        Change::Cancel(id) => {
+            let mut intent = draft.intent(id)?;
+            let unsent = !intent.has_ended() && !intent.maybe_sent();
+            if unsent {
+                draft.settle(&mut intent, State::Cancelled)?;
+                draft.put_intent(&intent);
+            }
+            let cancelled = intent.state == State::Cancelled;
+            Applied::Cancelled { intent: Box::new(intent), cancelled }
+        }
+        Change::Hold { intent, reason } => {
+            let mut intent = draft.intent(intent)?;
+            let now = draft.now();
+            let same = intent.state == State::Held { reason: *reason };
+            if !intent.has_ended() && intent.live_claim(&now).is_none() && !same {
+                draft.hold(&mut intent, *reason);
+                draft.put_intent(&intent);
+            }
+            Applied::Held(Box::new(intent))
+        }
+        Change::Probed { origin, ok } => {
+            let mut record = draft.origin(origin)?;
+            record.probed(*ok, draft.now());
+            draft.put_origin(origin, &record);
+            Applied::Probed { name: origin.clone(), origin: record }
+        }
+    };
+    let writes = draft.into_writes();
+    overlay.write(writes);
+    Ok(applied)
+}
+
+/// Shorthand of this folder: a refusal as a stop.
+fn refuse<T>(refusal: Refusal) -> Result<T, Stop> {
+    Err(Stop::Refused(refusal))
+}
+
+impl Draft<'_> {
+    /// Ends an intent. Everything that could make it run again goes; the first definite outcome wins (law 6).
+    fn settle(&mut self, intent: &mut super::intent::IntentRecord, state: State) -> Result<(), Stop> {
+        if !intent.has_ended() {
+            let mut counters = self.counters(&intent.scope)?;
+            counters.open = counters.open.saturating_sub(1);
+            self.put_counters(&intent.scope, counters);
+        }
+        self.journal(intent, JournalEvent::Settled { state: state.name().to_owned() });
+        intent.state = state;
+        intent.claim = None;
+        intent.due_at_ms = None;
+        intent.floor_at_ms = None;
+        Ok(())
+    }
+
+    /// Stops an intent until the app or a person acts. The key and the request stay.
+    fn hold(&mut self, intent: &mut super::intent::IntentRecord, reason: super::intent::HeldReason) {
+        self.journal(intent, JournalEvent::Held { reason });
+        intent.state = State::Held { reason };
+        intent.claim = None;
+        intent.due_at_ms = None;
+    }
+}

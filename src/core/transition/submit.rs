@@ -1,0 +1,88 @@
+//! Submitting: one decision becomes one intent, however often it is made.
+
+use super::draft::Draft;
+use super::refuse;
+use crate::core::attempt::History;
+use crate::core::change::{Applied, Refusal, Submit};
+use crate::core::intent::{IntentRecord, State};
+use crate::core::journal::JournalEvent;
+use crate::core::limits::OPEN_INTENTS_MAX;
+use crate::core::record::{Payload, RecordKey, ReferenceName, Stop};
+
+/// Same scope, operation and reference is the same intent; with another fingerprint it is a conflict.
+pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, Stop> {
+    let name =
+        submit.reference.as_ref().map(|reference| ReferenceName::new(&submit.scope, &submit.operation, reference));
+    let mut needs = vec![
+        RecordKey::Intent(submit.intent.clone()),
+        RecordKey::Counters(submit.scope.clone()),
+        RecordKey::Contract(submit.contract.hash.clone()),
+    ];
+    needs.extend(name.clone().map(RecordKey::Reference));
+    draft.need(&needs)?;
+
+    // This very change ran before: its id is known (P1.1).
+    if let Some(intent) = draft.find_intent(&submit.intent)? {
+        return Ok(Applied::Submitted { intent: Box::new(intent), created: true });
+    }
+    if let Some(name) = &name
+        && let Some(head) = draft.reference(name)?
+    {
+        let Some(intent) = draft.find_intent(&head)? else { return refuse(Refusal::Inconsistent) };
+        let intent = Box::new(intent);
+        return if intent.fingerprint == submit.fingerprint {
+            Ok(Applied::Submitted { intent, created: false })
+        } else {
+            refuse(Refusal::ReferenceConflict(intent))
+        };
+    }
+    let mut counters = draft.counters(&submit.scope)?;
+    if counters.open >= OPEN_INTENTS_MAX {
+        return refuse(Refusal::LedgerFull);
+    }
+    counters.open += 1;
+    counters.submitted += 1;
+    draft.put_counters(&submit.scope, counters);
+
+    let mut intent = new_intent(draft, submit, name.as_ref(), counters.submitted);
+    draft.journal(&mut intent, JournalEvent::Submitted);
+    draft.put_intent(&intent);
+    draft.put_payload(&intent.id, Payload { body: submit.body.clone(), answer: None });
+    if draft.find_contract(&submit.contract.hash)?.is_none() {
+        draft.put_contract(&submit.contract.hash, &submit.contract.contract);
+    }
+    if let Some(name) = name {
+        draft.put_reference(name, intent.id.clone());
+    }
+    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+}
+
+fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, sequence: u64) -> IntentRecord {
+    let now = draft.now();
+    IntentRecord {
+        id: submit.intent.clone(),
+        scope: submit.scope.clone(),
+        operation: submit.operation.clone(),
+        reference: submit.reference.clone(),
+        head_reference: name.map(|name| name.0.clone()),
+        sequence,
+        created: now,
+        key: submit.key.clone(),
+        carrier: submit.contract.contract.carrier.clone(),
+        contract: submit.contract.hash.clone(),
+        fingerprint: submit.fingerprint.clone(),
+        request: submit.request.clone(),
+        expires_in_ms: submit.expires_in_ms,
+        state: State::Queued,
+        due_at_ms: Some(now.at_ms),
+        floor_at_ms: None,
+        claim: None,
+        fence: 0,
+        history: History::default(),
+        first_sent: None,
+        predecessor: None,
+        successor: None,
+        contradicted: false,
+        journal_entries: 0,
+    }
+}

@@ -1,0 +1,38 @@
+//! Deciding a batch: the changes of one transaction, applied in order over one overlay.
+
+use crate::core::change::{Applied, Change, Refusal};
+use crate::core::record::{Overlay, Record, RecordKey, Stop};
+use crate::core::time::{LedgerClock, Reading};
+use crate::core::transition::apply;
+
+/// A batch as decided: one result a change, and the overlay that holds what to write.
+#[derive(Debug)]
+pub struct Decided {
+    pub results: Vec<Result<Applied, Refusal>>,
+    pub clock: Option<LedgerClock>,
+    pub overlay: Overlay,
+}
+
+/// Applies all changes, each seeing what those before it wrote. `Err` names every record that must be read first;
+/// nothing of the batch counts then.
+pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
+    let mut results = Vec::with_capacity(changes.len());
+    let mut unread = Vec::new();
+    for change in changes {
+        match apply(&mut overlay, change, reading) {
+            Ok(applied) => results.push(Ok(applied)),
+            Err(Stop::Refused(refusal)) => results.push(Err(refusal)),
+            Err(Stop::Unread(keys)) => unread.extend(keys),
+        }
+    }
+    if !unread.is_empty() {
+        unread.sort();
+        unread.dedup();
+        return Err(unread);
+    }
+    let clock = match overlay.get(&RecordKey::Clock) {
+        Ok(Some(Record::Clock(clock))) => Some(*clock),
+        _ => None,
+    };
+    Ok(Decided { results, clock, overlay })
+}

@@ -1,0 +1,94 @@
+//! The reference implementation of the port, in memory: what every other tier must behave like. Opt-in for apps
+//! (`volatile`), the ledger of the tests on the host.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use super::store::{Store, StoreError};
+use crate::core::input::DuePage;
+use crate::core::intent::IntentRecord;
+use crate::core::key::ScopeHash;
+use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: RefCell<BTreeMap<RecordKey, Versioned>>,
+    commits: Cell<u64>,
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Commits that wrote, ever.
+    pub fn commits(&self) -> u64 {
+        self.commits.get()
+    }
+
+    /// Every record, by name.
+    pub fn records(&self) -> BTreeMap<RecordKey, Versioned> {
+        self.records.borrow().clone()
+    }
+
+    fn intents(&self, scope: &ScopeHash) -> Vec<IntentRecord> {
+        let records = self.records.borrow();
+        let all = records.values().filter_map(|versioned| match &versioned.record {
+            Some(Record::Intent(intent)) if intent.scope == *scope => Some((**intent).clone()),
+            _ => None,
+        });
+        all.collect()
+    }
+}
+
+impl Store for MemoryStore {
+    async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
+        let records = self.records.borrow();
+        Ok(keys.iter().map(|key| records.get(key).cloned().unwrap_or(Versioned::ABSENT)).collect())
+    }
+
+    async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
+        let mut records = self.records.borrow_mut();
+        let version = |records: &BTreeMap<RecordKey, Versioned>, key| records.get(key).map_or(0, |found| found.version);
+        if expected.iter().any(|(key, expected)| version(&records, key) != *expected) {
+            return Err(StoreError::Conflict);
+        }
+        // The second belt: one head a reference, whatever was read (P1.5).
+        if writes.values().any(|record| takes_a_head(&records, record)) {
+            return Err(StoreError::Aborted);
+        }
+        for (key, record) in writes {
+            let version = version(&records, key) + 1;
+            records.insert(key.clone(), Versioned { version, record: Some(record.clone()) });
+        }
+        self.commits.set(self.commits.get() + u64::from(!writes.is_empty()));
+        Ok(())
+    }
+
+    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        let mut due = self.intents(scope);
+        due.retain(|intent| intent.due_at_ms.is_some());
+        due.sort_by_key(|intent| (intent.due_at_ms, intent.sequence));
+        let within = |intent: &IntentRecord| intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= until_ms);
+        let page = due.iter().take_while(|intent| within(intent)).count().min(limit as usize);
+        let next_due_at_ms = due.get(page).and_then(|intent| intent.due_at_ms);
+        due.truncate(page);
+        Ok(DuePage { due, next_due_at_ms, origins: Vec::new() })
+    }
+
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
+        let mut all = self.intents(scope);
+        all.sort_by_key(|intent| intent.sequence);
+        all.truncate(limit as usize);
+        Ok(all)
+    }
+}
+
+fn takes_a_head(records: &BTreeMap<RecordKey, Versioned>, record: &Record) -> bool {
+    let Record::Intent(new) = record else { return false };
+    let Some(head) = &new.head_reference else { return false };
+    records.values().any(|versioned| match &versioned.record {
+        Some(Record::Intent(old)) => old.id != new.id && old.head_reference.as_ref() == Some(head),
+        _ => false,
+    })
+}

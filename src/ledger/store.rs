@@ -1,0 +1,112 @@
+//! The port to a ledger. Every tier runs the same `apply`; what differs is how it gets atomicity.
+
+#![allow(async_fn_in_trait, reason = "one realm is one thread: futures need not be Send")]
+
+use super::batch::{Decided, decide};
+use crate::core::change::{Applied, Change, Refusal};
+use crate::core::input::{CommitError, DuePage};
+use crate::core::intent::IntentRecord;
+use crate::core::key::ScopeHash;
+use crate::core::limits::COMMIT_CONFLICTS_MAX;
+use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Versioned, Writes};
+use crate::core::time::{LedgerClock, Reading};
+
+/// Why a store did not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// Something that the commit relies on has changed since it was read.
+    Conflict,
+    /// The transaction was aborted: nothing of it is in.
+    Aborted,
+    /// Nothing tells whether the transaction is in (P1.2).
+    Unknown,
+    /// The ledger cannot be opened or read. Never to be taken for an empty one (law 8).
+    Unreadable,
+}
+
+impl From<StoreError> for CommitError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict | StoreError::Aborted => Self::Failed,
+            StoreError::Unknown => Self::Unknown,
+            StoreError::Unreadable => Self::Unreadable,
+        }
+    }
+}
+
+/// What one transaction did, change by change, and the ledger clock it left behind.
+#[derive(Debug)]
+pub struct Transacted {
+    pub results: Vec<Result<Applied, Refusal>>,
+    pub clock: Option<LedgerClock>,
+}
+
+/// A ledger tier.
+pub trait Store {
+    /// The records under these keys, in order; [`Versioned::ABSENT`] where there is none.
+    async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError>;
+
+    /// Writes all or nothing, if everything that was read still has the version it had. `expected` names absent
+    /// records too, as version 0: no phantoms (P1.4). Resolves when the writes are durable.
+    async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError>;
+
+    /// The unfinished intents of a scope that are due up to `until_ms` on the ledger clock, and when the next one is.
+    /// Records that cannot be read are passed over, and stay.
+    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
+
+    /// A scope's intents in the order they were submitted.
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError>;
+
+    /// Applies changes in one transaction. A store that can decide inside a transaction of its own does so; this is
+    /// the way of all others: read, decide, commit what was decided if nothing has changed, else again.
+    async fn transact(&self, changes: &[Change], reading: Reading) -> Result<Transacted, StoreError> {
+        for _ in 0..COMMIT_CONFLICTS_MAX {
+            let mut overlay = Overlay::default();
+            let Decided { results, clock, overlay } = loop {
+                match decide(overlay.clone(), changes, reading) {
+                    Ok(decided) => break decided,
+                    Err(unread) => {
+                        let found = self.read(&unread).await?;
+                        unread.into_iter().zip(found).for_each(|(key, versioned)| overlay.insert(key, versioned));
+                    }
+                }
+            };
+            let (expected, writes) = overlay.into_commit();
+            match self.commit(&expected, &writes).await {
+                Ok(()) => return Ok(Transacted { results, clock }),
+                Err(StoreError::Conflict) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+}
+
+/// Makes a batch durable. If its transaction is aborted, its changes run again singly, so that one bad value does not
+/// take a neighbour's outcome with it.
+pub async fn commit_batch(
+    store: &impl Store,
+    changes: &[Change],
+    reading: Reading,
+) -> (Vec<Result<Applied, CommitError>>, Option<LedgerClock>) {
+    match store.transact(changes, reading).await {
+        Ok(Transacted { results, clock }) => {
+            (results.into_iter().map(|result| result.map_err(CommitError::Refused)).collect(), clock)
+        }
+        Err(StoreError::Aborted) if changes.len() > 1 => {
+            let mut results = Vec::with_capacity(changes.len());
+            let mut clock = None;
+            for change in changes {
+                match store.transact(core::slice::from_ref(change), reading).await {
+                    Ok(single) => {
+                        results.extend(single.results.into_iter().map(|result| result.map_err(CommitError::Refused)));
+                        clock = single.clock.or(clock);
+                    }
+                    Err(error) => results.push(Err(error.into())),
+                }
+            }
+            (results, clock)
+        }
+        Err(error) => (changes.iter().map(|_| Err(error.into())).collect(), None),
+    }
+}

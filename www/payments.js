@@ -1,0 +1,87 @@
+// The one place of this page that talks to intento.
+import { PageError } from './api.js';
+
+const SCOPE = 'demo-shopper';
+const OPERATION = 'authorize-payment';
+const ATTEMPT_DEADLINE_MS = 4000;
+const SETTLE_WITHIN_MS = 15_000;
+const REREAD_MS = 2000;
+
+/**
+ * Opens the queue and keeps the newest snapshot of every intent.
+ * `changed()` is called after any of them changed. Throws IntentoError, or `PageError('package_missing')`.
+ */
+export async function openPayments(baseUrl, changed) {
+  const { openQueue, generic } = await load();
+  const queue = await openQueue({
+    scope: SCOPE,
+    contract: generic,
+    baseUrl,
+    probeUrl: `${baseUrl}/health`,
+    attemptDeadlineMs: ATTEMPT_DEADLINE_MS,
+    authorize: () => ({ scope: SCOPE, headers: { Authorization: `Bearer user:${SCOPE}` } }),
+  });
+  const known = new Map();
+  const undurable = new Set();
+  let events = 0;
+
+  const keep = (snapshot) => {
+    if (undurable.has(snapshot.id)) return;
+    known.set(snapshot.id, snapshot);
+  };
+  queue.on('change', (snapshot) => {
+    events += 1;
+    keep(snapshot);
+    changed();
+  });
+
+  // Another tab may run an intent of ours; its changes need not raise an event here.
+  const reread = async () => {
+    const before = events;
+    const snapshots = await queue.intents();
+    if (events !== before) return;
+    snapshots.forEach(keep);
+    changed();
+  };
+  await reread();
+  setInterval(() => document.hidden || reread().catch(console.error), REREAD_MS);
+
+  return {
+    /** Every known intent, oldest first. */
+    all: () => [...known.values()].sort((a, b) => a.createdAt - b.createdAt),
+    forOrder: (order) =>
+      [...known.values()].find((it) => it.operation === OPERATION && it.reference === order.id) ?? null,
+    /** Stores the payment, then waits a bounded time for what is known of it. */
+    async pay(order, body) {
+      const intent = await queue.submit({
+        operation: OPERATION,
+        reference: order.id,
+        request: { method: 'POST', url: '/payments', body },
+      });
+      keep(intent.snapshot);
+      changed();
+      const settled = await intent.settled({ within: SETTLE_WITHIN_MS });
+      keep(settled.intent);
+      // The record could not be written: later reads would show less than this page was told.
+      if (settled.durable === false) undurable.add(settled.intent.id);
+      changed();
+      return settled;
+    },
+    async cancel(snapshot) {
+      const intent = await queue.intent(snapshot.id);
+      const cancelled = (await intent?.cancel()) ?? false;
+      if (intent) keep(intent.snapshot);
+      changed();
+      return cancelled;
+    },
+  };
+}
+
+async function load() {
+  try {
+    const [{ openQueue }, { generic }] = await Promise.all([import('/pkg/index.js'), import('/pkg/contracts.js')]);
+    return { openQueue, generic };
+  } catch (cause) {
+    throw new PageError('package_missing', String(cause), { cause });
+  }
+}

@@ -1,0 +1,117 @@
+//! The package as a stranger gets it: packed, installed into an empty project, then used by name.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::counts::Counts;
+use crate::workspace::Workspace;
+use crate::{process, setup, test};
+
+/// Compiled, never run; a wrong use is marked `@ts-expect-error`.
+const TYPE_TEST: &str = ".test-d.ts";
+
+const NODE_TEST: &str = ".test.mjs";
+
+/// Runs pkg-template/test against pkg/: the type tests, each file counted as one test, then Node's.
+pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
+    let project = workspace.scratch().join("consumer");
+    let tests = project.join("test");
+    if project.exists() {
+        fs::remove_dir_all(&project)?;
+    }
+    fs::create_dir_all(&tests)?;
+    install(workspace, &project)?;
+    let files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
+    let mut counts = type_tests(workspace, &project, &select(&files, TYPE_TEST))?;
+    counts += node_tests(&project, &select(&files, NODE_TEST))?;
+    Ok(counts)
+}
+
+/// From the tarball that would be published, so that a file missing from `files` is missing here.
+fn install(workspace: &Workspace, project: &Path) -> Result<()> {
+    let manifest = json!({ "name": "consumer", "private": true, "type": "module" });
+    fs::write(project.join("package.json"), manifest.to_string())?;
+    let remedy = "correct pkg-template/package.json";
+    process::run(
+        setup::npm()
+            .args(["pack", "--silent", "--pack-destination"])
+            .arg(project)
+            .current_dir(workspace.pkg()),
+        remedy,
+    )?;
+    process::run(
+        setup::npm()
+            .args([
+                "install",
+                "--silent",
+                "--offline",
+                "--no-package-lock",
+                "--no-audit",
+                "--no-fund",
+            ])
+            .arg(format!("./intento-{}.tgz", workspace.version))
+            .current_dir(project),
+        remedy,
+    )
+}
+
+fn copy_tests(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))?;
+    let mut copies = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let copy = to.join(entry.file_name());
+        fs::copy(entry.path(), &copy)?;
+        copies.push(copy);
+    }
+    copies.sort();
+    Ok(copies)
+}
+
+fn select<'a>(files: &'a [PathBuf], suffix: &str) -> Vec<&'a Path> {
+    let named = |file: &Path| {
+        let name = file.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.ends_with(suffix))
+    };
+    files
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|file| named(file))
+        .collect()
+}
+
+fn type_tests(workspace: &Workspace, project: &Path, files: &[&Path]) -> Result<Counts> {
+    if files.is_empty() {
+        return Ok(Counts::default());
+    }
+    let settings = json!({
+        "compilerOptions": {
+            "target": "ES2022", "lib": ["ES2022", "DOM"], "types": [], "noEmit": true,
+            "module": "NodeNext", "moduleResolution": "NodeNext",
+            "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true,
+        },
+        "files": files,
+    });
+    let config = project.join("tsconfig.json");
+    fs::write(&config, settings.to_string())?;
+    let mut tsc = workspace.npm_tool("typescript", "tsc");
+    let mut counts = test::count(tsc.arg("--project").arg(config))?;
+    if counts.failed == 0 {
+        counts.passed += u64::try_from(files.len())?;
+    }
+    Ok(counts)
+}
+
+fn node_tests(project: &Path, files: &[&Path]) -> Result<Counts> {
+    if files.is_empty() {
+        return Ok(Counts::default());
+    }
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=spec"]).args(files);
+    test::count(node.current_dir(project))
+}

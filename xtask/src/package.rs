@@ -1,0 +1,355 @@
+//! `cargo xtask build`: from the crate and pkg-template/ to a ready npm package.
+//!
+//! cargo → wasm-bindgen → wasm-opt → generated modules → tsc → manifest, all in a staging folder that
+//! takes the old package's place only when it is complete.
+
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::versions::{WASM_OPT_FLAGS, WASM_TARGET};
+use crate::workspace::Workspace;
+use crate::{contracts, process};
+
+/// Copied from the repository's root, beside what the template's `files` lists.
+const DOCUMENTS: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Where the package goes; an older one there is replaced.
+    pub(crate) out: PathBuf,
+    /// Names and panic messages kept, nothing optimised.
+    pub(crate) debug: bool,
+    /// A cargo feature of the crate.
+    pub(crate) feature: Option<&'static str>,
+}
+
+impl Options {
+    /// The package as it ships (or its debug build), in pkg/.
+    pub(crate) fn shipped(workspace: &Workspace, debug: bool) -> Self {
+        Self {
+            out: workspace.pkg(),
+            debug,
+            feature: None,
+        }
+    }
+}
+
+/// Builds the package into `options.out`. A second build waits for the first.
+pub(crate) fn build(workspace: &Workspace, options: &Options) -> Result<()> {
+    let title = format!("building {}", shown(workspace, &options.out).display());
+    process::timed(&title, || {
+        let scratch = workspace.scratch();
+        fs::create_dir_all(&scratch)?;
+        let lock = File::create(scratch.join("build.lock"))?;
+        lock.lock()?;
+
+        let stage = scratch.join("stage");
+        remove_dir(&stage)?;
+        fs::create_dir_all(&stage)?;
+        assemble(workspace, options, &stage)?;
+        replace(&options.out, &stage, &scratch.join("replaced"))
+    })
+}
+
+fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()> {
+    let step = |name: &str| println!("    {name}");
+    step("compile the core for wasm32");
+    let module = compile(workspace, options)?;
+    step("generate the glue");
+    let wasm = bind(&module, options, stage)?;
+    step("optimise the module");
+    let wasm = match options.debug {
+        true => wasm,
+        false => optimise(workspace, wasm)?,
+    };
+    check_names_no_folder(&wasm, &source_folders(workspace)?)?;
+    fs::write(stage.join("core.wasm"), &wasm)?;
+    write_inline(&wasm, stage)?;
+    contracts::write(&workspace.root.join("contracts"), stage)?;
+    step("compile the TypeScript face");
+    compile_face(workspace, stage)?;
+    step("write the manifest");
+    copy_documents(workspace, stage)?;
+    write_manifest(workspace, stage)
+}
+
+/// Runs cargo and returns the path of the module it made.
+fn compile(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
+    let mut cargo = process::cargo(&workspace.root);
+    cargo
+        .args(["build", "--package=intento", "--lib"])
+        .arg(format!("--target={WASM_TARGET}"))
+        .arg("--message-format=json-render-diagnostics")
+        .arg(format!(
+            "--config=target.{WASM_TARGET}.rustflags={}",
+            path_remaps(&source_folders(workspace)?)?
+        ));
+    if !options.debug {
+        cargo.arg("--release");
+    }
+    if let Some(feature) = options.feature {
+        cargo.args(["--features", feature]);
+    }
+    let messages = process::capture(&mut cargo, "correct what the compiler names above")?;
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .find_map(|message: Value| built_module(&message))
+        .context("cargo made no wasm module: the crate `intento` must be a cdylib")
+}
+
+fn built_module(message: &Value) -> Option<PathBuf> {
+    if message["reason"] != "compiler-artifact" || message["target"]["name"] != "intento" {
+        return None;
+    }
+    let mut files = message["filenames"]
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str);
+    files
+        .find(|file| file.ends_with(".wasm"))
+        .map(PathBuf::from)
+}
+
+/// Panic messages name source files: without this the package would tell where it was built, and
+/// differ from one machine to the next.
+fn path_remaps(folders: &[(PathBuf, &str)]) -> Result<String> {
+    let flags: Vec<_> = folders
+        .iter()
+        .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()))
+        .collect();
+    // A JSON array of strings is a TOML one too.
+    Ok(serde_json::to_string(&flags)?)
+}
+
+/// The folders that sources come from, with the names they go by in the package.
+fn source_folders(workspace: &Workspace) -> Result<[(PathBuf, &'static str); 2]> {
+    let cargo_home = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .context("there is no home folder: set CARGO_HOME to cargo's")?;
+    Ok([(workspace.root.clone(), "intento"), (cargo_home, "cargo")])
+}
+
+fn check_names_no_folder(wasm: &[u8], folders: &[(PathBuf, &str)]) -> Result<()> {
+    for (folder, _) in folders {
+        let name = folder.as_os_str().as_encoded_bytes();
+        if wasm.windows(name.len()).any(|bytes| bytes == name) {
+            bail!(
+                "the module names {}, a folder of this machine: unset RUSTFLAGS, which replaces \
+                 the flags that hide it",
+                folder.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Writes the glue, core.js and core.d.ts, and returns the module that goes with it.
+fn bind(module: &Path, options: &Options, stage: &Path) -> Result<Vec<u8>> {
+    Bindgen::new()
+        .input_path(module)
+        .out_name("core")
+        .web(true)?
+        .typescript(true)
+        .omit_default_module_path(true)
+        .keep_debug(options.debug)
+        .remove_name_section(!options.debug)
+        .remove_producers_section(true)
+        .generate(stage)
+        .context("wasm-bindgen refused the module: Cargo.lock must hold the same wasm-bindgen for xtask and the crate")?;
+    let bound = stage.join("core_bg.wasm");
+    let wasm = fs::read(&bound)?;
+    fs::remove_file(bound)?;
+    fs::remove_file(stage.join("core_bg.wasm.d.ts"))?;
+    Ok(wasm)
+}
+
+/// Runs wasm-opt, or takes its last result if nothing changed since: it is the slowest step.
+fn optimise(workspace: &Workspace, wasm: Vec<u8>) -> Result<Vec<u8>> {
+    let folder = workspace.scratch().join("wasm-opt");
+    let (input, output) = (folder.join("input.wasm"), folder.join("output.wasm"));
+    let flags = folder.join("flags");
+    let wanted = WASM_OPT_FLAGS.join(" ");
+    let unchanged = fs::read(&input).is_ok_and(|last| last == wasm)
+        && fs::read_to_string(&flags).is_ok_and(|last| last == wanted);
+    if !unchanged || !output.exists() {
+        remove_dir(&folder)?;
+        fs::create_dir_all(&folder)?;
+        fs::write(&input, wasm)?;
+        process::run(
+            workspace
+                .npm_tool("binaryen", "wasm-opt")
+                .args(WASM_OPT_FLAGS)
+                .arg(&input)
+                .arg("--output")
+                .arg(&output),
+            "if it names a wasm feature, rustc began to use one that WASM_OPT_FLAGS does not allow",
+        )?;
+        // Last, so that an interrupted run is not taken for a result.
+        fs::write(flags, wanted)?;
+    }
+    Ok(fs::read(output)?)
+}
+
+/// The module as text, for the default entry: every bundler can carry it, no server must serve it.
+fn write_inline(wasm: &[u8], stage: &Path) -> Result<()> {
+    let text = STANDARD.encode(wasm);
+    let module = format!(
+        "const base64 = '{text}';\n\n\
+         export function wasmBytes() {{\n  \
+           return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));\n\
+         }}\n"
+    );
+    let declaration = "/** The WebAssembly module, decoded anew at each call. */\n\
+                       export declare function wasmBytes(): Uint8Array<ArrayBuffer>;\n";
+    fs::write(stage.join("wasm-inline.js"), module)?;
+    fs::write(stage.join("wasm-inline.d.ts"), declaration)?;
+    Ok(())
+}
+
+/// Compiles pkg-template/src beside the generated modules, with the template's own settings.
+fn compile_face(workspace: &Workspace, stage: &Path) -> Result<()> {
+    let template = workspace.root.join("pkg-template");
+    let source = template.join("src");
+    let project = workspace.scratch().join("tsconfig.json");
+    let settings = json!({
+        "extends": template.join("tsconfig.json"),
+        "compilerOptions": { "rootDir": source, "rootDirs": [source, stage], "outDir": stage },
+        "include": [source],
+    });
+    fs::write(&project, serde_json::to_string_pretty(&settings)?)?;
+    process::run(
+        workspace
+            .npm_tool("typescript", "tsc")
+            .arg("--project")
+            .arg(project),
+        "correct what tsc names above",
+    )
+}
+
+fn copy_documents(workspace: &Workspace, stage: &Path) -> Result<()> {
+    for name in DOCUMENTS {
+        let document = workspace.root.join(name);
+        if document.exists() {
+            fs::copy(document, stage.join(name))?;
+        } else {
+            println!("    note: there is no {name}; the package goes without it");
+        }
+    }
+    Ok(())
+}
+
+/// The template's package.json with the crate's version, after a check that it promises no missing file.
+fn write_manifest(workspace: &Workspace, stage: &Path) -> Result<()> {
+    let template = workspace.root.join("pkg-template/package.json");
+    let text = fs::read_to_string(&template)
+        .with_context(|| format!("{} is missing", template.display()))?;
+    let mut manifest: Value = serde_json::from_str(&text)
+        .with_context(|| format!("{} is not JSON", template.display()))?;
+    manifest["version"] = json!(workspace.version);
+    let path = stage.join("package.json");
+    fs::write(&path, serde_json::to_string_pretty(&manifest)? + "\n")?;
+    for promised in promised_files(&manifest["exports"]) {
+        if !stage.join(promised).is_file() {
+            bail!(
+                "package.json exports {promised}, which the build did not make: add it to \
+                 pkg-template/src or drop it from pkg-template/package.json"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn promised_files(exports: &Value) -> Vec<&str> {
+    match exports {
+        Value::String(path) => vec![path],
+        Value::Object(branches) => branches.values().flat_map(promised_files).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Puts `stage` where `out` is. `aside` takes the old package for the moment in between.
+fn replace(out: &Path, stage: &Path, aside: &Path) -> Result<()> {
+    remove_dir(aside)?;
+    if out.exists() {
+        fs::rename(out, aside)?;
+    } else if let Some(parent) = out.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::rename(stage, out)
+        .with_context(|| format!("{} could not be put in place", out.display()))?;
+    remove_dir(aside)
+}
+
+fn remove_dir(path: &Path) -> Result<()> {
+    match path.exists() {
+        true => fs::remove_dir_all(path)
+            .with_context(|| format!("{} could not be removed", path.display())),
+        false => Ok(()),
+    }
+}
+
+fn shown<'a>(workspace: &Workspace, path: &'a Path) -> &'a Path {
+    path.strip_prefix(&workspace.root).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_module_among_cargos_messages() {
+        let artifact = |name: &str, files: &[&str]| json!({ "reason": "compiler-artifact", "target": { "name": name }, "filenames": files });
+        assert_eq!(built_module(&artifact("serde", &["/t/serde.wasm"])), None);
+        assert_eq!(
+            built_module(&artifact(
+                "intento",
+                &["/t/libintento.rlib", "/t/intento.wasm"]
+            )),
+            Some(PathBuf::from("/t/intento.wasm"))
+        );
+        assert_eq!(built_module(&json!({ "reason": "build-finished" })), None);
+    }
+
+    #[test]
+    fn every_branch_of_the_exports_map_is_a_promise() {
+        let exports = json!({
+            ".": { "types": "./index.d.ts", "default": "./index.js" },
+            "./core.wasm": "./core.wasm",
+        });
+        assert_eq!(
+            promised_files(&exports),
+            ["./index.d.ts", "./index.js", "./core.wasm"]
+        );
+    }
+
+    #[test]
+    fn a_folder_of_this_machine_is_noticed() {
+        let folders = [(PathBuf::from("/builds/shop"), "intento")];
+        assert!(check_names_no_folder(b"\0/builds/shop/src/lib.rs\0", &folders).is_err());
+        assert!(check_names_no_folder(b"\0intento/src/lib.rs\0", &folders).is_ok());
+    }
+
+    #[test]
+    fn the_old_package_is_replaced_whole() {
+        let folder = env::temp_dir().join(format!("xtask-replace-{}", std::process::id()));
+        let (out, stage) = (folder.join("pkg"), folder.join("stage"));
+        fs::create_dir_all(&out).unwrap();
+        fs::create_dir_all(&stage).unwrap();
+        fs::write(out.join("stale.js"), "").unwrap();
+        fs::write(stage.join("index.js"), "").unwrap();
+        replace(&out, &stage, &folder.join("aside")).unwrap();
+        assert!(out.join("index.js").is_file());
+        assert!(!out.join("stale.js").exists());
+        assert!(!stage.exists() && !folder.join("aside").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

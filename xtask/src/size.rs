@@ -1,0 +1,66 @@
+//! `cargo xtask size`: what an app pays in bytes.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use crate::compress::{Weight, weigh};
+use crate::workspace::Workspace;
+use crate::{package, process, setup};
+
+/// Builds the package and prints raw, gzip and brotli bytes. The last line is for machines:
+/// `size wasm_br=N glue_br=N inline_br=N`.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    setup::run(workspace)?;
+    package::build(workspace, &package::Options::shipped(workspace, false))?;
+    let read = |name: &str| {
+        let path = workspace.pkg().join(name);
+        fs::read(&path).with_context(|| format!("{} is missing", path.display()))
+    };
+    let wasm = weigh(&read("core.wasm")?)?;
+    let glue = weigh(&read("core.js")?)?;
+    let inline = weigh(&bundle(workspace)?)?;
+
+    println!();
+    println!("{:<36}{:>9}{:>9}{:>9}", "bytes", "raw", "gzip", "brotli");
+    print_row("core.wasm", wasm);
+    print_row("core.js (glue)", glue);
+    print_row("import { openQueue }, bundled", inline);
+    println!(
+        "size wasm_br={} glue_br={} inline_br={}",
+        wasm.brotli, glue.brotli, inline.brotli
+    );
+    Ok(())
+}
+
+fn print_row(name: &str, Weight { raw, gzip, brotli }: Weight) {
+    println!("{name:<36}{raw:>9}{gzip:>9}{brotli:>9}");
+}
+
+/// What a bundler ships for `import { openQueue } from 'intento'`: one minified file, wasm included.
+fn bundle(workspace: &Workspace) -> Result<Vec<u8>> {
+    let folder = workspace.scratch().join("size");
+    let (app, bundled) = (folder.join("app.js"), folder.join("app.min.js"));
+    // Module specifiers have forward slashes on every system.
+    let package = workspace.pkg().display().to_string().replace('\\', "/");
+    fs::create_dir_all(&folder)?;
+    fs::write(
+        &app,
+        format!("export {{ openQueue }} from '{package}/index.js';\n"),
+    )?;
+    process::run(
+        workspace
+            .npm_tool("esbuild", "esbuild")
+            .arg(&app)
+            .args([
+                "--bundle",
+                "--minify",
+                "--format=esm",
+                "--target=es2022",
+                "--log-level=warning",
+            ])
+            .arg(format!("--outfile={}", bundled.display())),
+        "correct what esbuild names above",
+    )?;
+    Ok(fs::read(bundled)?)
+}

@@ -1,0 +1,353 @@
+//! `cargo xtask test`: every check there is, in order, for people and CI alike.
+
+use std::collections::HashMap;
+use std::env;
+use std::process::{Command, ExitCode};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result, bail};
+
+use crate::counts::Counts;
+use crate::versions::WASM_TARGET;
+use crate::workspace::Workspace;
+use crate::{browser, consumer, package, process, setup};
+
+/// What `cargo xtask test` can be asked to run alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Host,
+    Server,
+    Wasm,
+    Types,
+    E2e,
+}
+
+impl FromStr for Part {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Ok(match name {
+            "host" => Self::Host,
+            "server" => Self::Server,
+            "wasm" => Self::Wasm,
+            "types" => Self::Types,
+            "e2e" => Self::E2e,
+            _ => bail!("there is no stage `{name}`: choose host, server, wasm, types or e2e"),
+        })
+    }
+}
+
+struct Stage {
+    title: &'static str,
+    /// None: only in a full run.
+    part: Option<Part>,
+    needs: &'static [Need],
+    /// A stage that must have tests fails when it counts none: a filter or a moved file hides nothing.
+    must_count: bool,
+    run: fn(&Workspace) -> Result<Counts>,
+}
+
+/// Made once, before the first stage that needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Need {
+    Browser,
+    Package,
+}
+
+const STAGES: &[Stage] = &[
+    Stage {
+        title: "format",
+        part: None,
+        needs: &[],
+        must_count: false,
+        run: |workspace| {
+            check(
+                workspace,
+                &["fmt", "--all", "--check"],
+                "run `cargo fmt --all`",
+            )
+        },
+    },
+    Stage {
+        title: "clippy, host",
+        part: None,
+        needs: &[],
+        must_count: false,
+        run: |workspace| clippy(workspace, &["--workspace"]),
+    },
+    Stage {
+        title: "clippy, wasm32",
+        part: None,
+        needs: &[],
+        must_count: false,
+        run: |workspace| clippy(workspace, &["--package=intento", "--target", WASM_TARGET]),
+    },
+    Stage {
+        title: "core on the host",
+        part: Some(Part::Host),
+        needs: &[],
+        must_count: true,
+        run: |workspace| cargo_test(workspace, &["--package=intento"]),
+    },
+    Stage {
+        title: "reference server",
+        part: Some(Part::Server),
+        needs: &[],
+        must_count: true,
+        run: |workspace| cargo_test(workspace, &["--package=reference-server"]),
+    },
+    Stage {
+        title: "xtask",
+        part: None,
+        needs: &[],
+        must_count: true,
+        run: |workspace| cargo_test(workspace, &["--package=xtask"]),
+    },
+    Stage {
+        title: "npm package: types and Node",
+        part: Some(Part::Types),
+        needs: &[Need::Package],
+        must_count: true,
+        run: consumer::test,
+    },
+    Stage {
+        title: "wasm32 in Chromium",
+        part: Some(Part::Wasm),
+        needs: &[Need::Browser],
+        must_count: true,
+        run: wasm_tests,
+    },
+    Stage {
+        title: "end to end",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser, Need::Package],
+        must_count: true,
+        run: |workspace| cargo_test(workspace, &["--package=e2e"]),
+    },
+];
+
+/// Runs one part, or every stage. A failed stage does not stop the later ones. The last line is
+/// `N passed, N failed`; a stage that fails without naming a test counts as one failed.
+pub(crate) fn run(workspace: &Workspace, only: Option<Part>) -> Result<ExitCode> {
+    if let Err(error) = set_up(workspace) {
+        eprintln!("error: {error:#}");
+        return Ok(report(&[("set-up", Counts::BROKEN, Duration::ZERO)]));
+    }
+    let mut needs = Needs::default();
+    let mut results = Vec::new();
+    for stage in STAGES {
+        if only.is_some() && stage.part != only {
+            continue;
+        }
+        let ready = needs.meet(workspace, stage.needs);
+        process::heading(stage.title);
+        let started = Instant::now();
+        let counts = run_stage(workspace, stage, ready);
+        println!("    {:.1} s", started.elapsed().as_secs_f64());
+        results.push((stage.title, counts, started.elapsed()));
+    }
+    Ok(report(&results))
+}
+
+fn set_up(workspace: &Workspace) -> Result<()> {
+    setup::run(workspace)?;
+    setup::add_component(workspace, "fmt", "rustfmt")?;
+    setup::add_component(workspace, "clippy", "clippy")
+}
+
+fn run_stage(workspace: &Workspace, stage: &Stage, ready: Result<()>) -> Counts {
+    match ready.and_then(|()| (stage.run)(workspace)) {
+        Ok(counts) if stage.must_count && counts == Counts::default() => {
+            println!("error: no test ran here, and this stage must have some");
+            Counts::BROKEN
+        }
+        Ok(counts) => counts,
+        Err(error) => {
+            println!("error: {error:#}");
+            Counts::BROKEN
+        }
+    }
+}
+
+fn report(results: &[(&str, Counts, Duration)]) -> ExitCode {
+    process::heading("results");
+    let mut total = Counts::default();
+    for (title, counts, elapsed) in results {
+        println!(
+            "    {title:<28}{:>6} passed{:>6} failed{:>9.1} s",
+            counts.passed,
+            counts.failed,
+            elapsed.as_secs_f64()
+        );
+        total += *counts;
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    match total.failed {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+#[derive(Default)]
+struct Needs {
+    met: HashMap<Need, bool>,
+}
+
+impl Needs {
+    fn meet(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
+        for need in needs {
+            let met = *self
+                .met
+                .entry(*need)
+                .or_insert_with(|| need.meet(workspace));
+            if !met {
+                bail!("not run: {} failed, see above", need.title());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Need {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Browser => "the browser's set-up",
+            Self::Package => "the build of pkg/",
+        }
+    }
+
+    fn meet(self, workspace: &Workspace) -> bool {
+        let result = match self {
+            Self::Browser => browser::set_up(),
+            Self::Package => {
+                package::build(workspace, &package::Options::shipped(workspace, false))
+            }
+        };
+        if let Err(error) = &result {
+            println!("error: {error:#}");
+        }
+        result.is_ok()
+    }
+}
+
+/// A check without tests of its own: nothing passed, or an error.
+fn check(workspace: &Workspace, args: &[&str], remedy: &str) -> Result<Counts> {
+    process::run(process::cargo(&workspace.root).args(args), remedy)?;
+    Ok(Counts::default())
+}
+
+fn clippy(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
+    let args = [
+        &["clippy"],
+        what,
+        &["--all-targets", "--", "-D", "warnings"],
+    ]
+    .concat();
+    check(workspace, &args, "correct what clippy names above")
+}
+
+fn cargo_test(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
+    let mut cargo = process::cargo(&workspace.root);
+    count(cargo.args(["test", "--no-fail-fast"]).args(what))
+}
+
+/// Documentation tests are left to the host.
+fn wasm_tests(workspace: &Workspace) -> Result<Counts> {
+    let mut cargo = process::cargo(&workspace.root);
+    cargo.args([
+        "test",
+        "--no-fail-fast",
+        "--package=intento",
+        "--lib",
+        "--tests",
+    ]);
+    cargo.args(["--target", WASM_TARGET]);
+    let runner = env::current_exe()?.display().to_string();
+    // Saves a cargo start per test binary. Cargo splits this variable at spaces; with one in the path
+    // the runner of .cargo/config.toml does the same, slower.
+    if !runner.contains(char::is_whitespace) {
+        cargo.env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+            format!("{runner} wasm-test-runner"),
+        );
+    }
+    count(&mut cargo)
+}
+
+/// Runs a test harness and counts what it reports.
+pub(crate) fn count(harness: &mut Command) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let status = process::watch(harness, |line| counts.read_line(line))?;
+    if !status.success() && counts.failed == 0 {
+        counts += Counts::BROKEN;
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> Workspace {
+        Workspace::find().unwrap()
+    }
+
+    fn stage(must_count: bool, run: fn(&Workspace) -> Result<Counts>) -> Stage {
+        Stage {
+            title: "a stage",
+            part: None,
+            needs: &[],
+            must_count,
+            run,
+        }
+    }
+
+    #[test]
+    fn a_stage_that_must_have_tests_fails_without_any() {
+        let empty = |_: &Workspace| Ok(Counts::default());
+        let workspace = workspace();
+        assert_eq!(
+            run_stage(&workspace, &stage(true, empty), Ok(())),
+            Counts::BROKEN
+        );
+        assert_eq!(
+            run_stage(&workspace, &stage(false, empty), Ok(())),
+            Counts::default()
+        );
+    }
+
+    #[test]
+    fn a_stage_that_cannot_run_is_one_failure() {
+        let broken = stage(true, |_| bail!("no compiler"));
+        assert_eq!(run_stage(&workspace(), &broken, Ok(())), Counts::BROKEN);
+        let fine = stage(true, |_| {
+            Ok(Counts {
+                passed: 3,
+                failed: 0,
+            })
+        });
+        let unready = Err(anyhow::anyhow!("no browser"));
+        assert_eq!(run_stage(&workspace(), &fine, unready), Counts::BROKEN);
+    }
+
+    #[test]
+    fn a_harness_that_dies_silently_is_one_failure() {
+        let mut cargo = process::cargo(&workspace().root);
+        cargo
+            .arg("--no-such-flag")
+            .stderr(std::process::Stdio::null());
+        assert_eq!(count(&mut cargo).unwrap(), Counts::BROKEN);
+    }
+
+    #[test]
+    fn every_part_has_a_stage() {
+        for name in ["host", "server", "wasm", "types", "e2e"] {
+            let part: Part = name.parse().unwrap();
+            assert!(
+                STAGES.iter().any(|stage| stage.part == Some(part)),
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,2 +1,80 @@
-export { loadEngine } from './engine.js';
+import { EngineUnavailable, loadEngine } from './engine.js';
+import { appError, asIntentoError, IntentoError } from './errors.js';
+import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
+import { News, OpenQueue } from './queue.js';
+import type { Authorization, IntentSnapshot, Queue, QueueOptions } from './types.js';
+
+export { IntentoError } from './errors.js';
+export type { Blame, ErrorCode } from './errors.js';
 export type * from './types.js';
+
+interface Holding {
+  queue: Promise<Queue>;
+  /** What must be the same for a second holder. Callbacks are not compared: a re-render makes new ones. */
+  terms: string;
+  holders: number;
+}
+
+const open = new Map<string, Holding>();
+
+/**
+ * Opens the queue of one scope and starts to drain it. A second call with the same scope returns the same queue,
+ * counted: it closes with the last `close()`. Nothing is loaded before the first call.
+ *
+ * Rejects with an {@link IntentoError}; nothing is stored or sent then.
+ */
+export async function openQueue(options: QueueOptions): Promise<Queue> {
+  const plain = plainOptions(options);
+  const scope = plain.scope ?? '';
+  const { authorize: _, scope: __, contract: ___, ...compared } = plain;
+  const terms = JSON.stringify(compared);
+  const holding = open.get(scope);
+  if (holding !== undefined) {
+    if (holding.terms !== terms) {
+      throw appError('options_conflict', 'Close the open queue of this scope first, or open it with the same options.');
+    }
+    holding.holders += 1;
+    return holding.queue;
+  }
+  const opened: Holding = { terms, holders: 1, queue: start(plain, () => release(scope, opened)) };
+  open.set(scope, opened);
+  opened.queue.catch(() => {
+    if (open.get(scope) === opened) open.delete(scope);
+  });
+  return opened.queue;
+}
+
+/** Lets one holder go; true for the last one. */
+function release(scope: string, holding: Holding): boolean {
+  holding.holders -= 1;
+  if (holding.holders > 0) return false;
+  if (open.get(scope) === holding) open.delete(scope);
+  return true;
+}
+
+async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
+  const { authorize, contract, ...options } = plain;
+  try {
+    const engine = await loadEngine();
+    const news = new News();
+    const raw = await engine.openRawQueue(
+      options,
+      contract,
+      plain.baseUrl ?? '',
+      authorize == null ? undefined : async () => credentials(await authorize()),
+      (snapshot: IntentSnapshot) => news.tell(snapshot),
+    );
+    return new OpenQueue(raw, news, released);
+  } catch (error) {
+    if (error instanceof EngineUnavailable) {
+      const { code, message } = error;
+      throw new IntentoError({ code, blame: 'platform', remedy: message, detail: null, existing: null }, error.cause);
+    }
+    throw asIntentoError(error);
+  }
+}
+
+function credentials(authorization: Authorization): { scope: string; headers: [string, string][] } {
+  const headers = Object.hasOwn(authorization, 'headers') ? authorization.headers : undefined;
+  return { scope: String(authorization.scope), headers: headerPairs(headers) };
+}

@@ -60,15 +60,16 @@ export interface Receipt {
 /** Why an unfinished intent is waiting. */
 export type Cause =
   | 'not_sent' | 'in_flight' | 'interrupted' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
-  | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear' | 'storage';
+  | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear';
 
 /** Why a held intent needs the app or a person. */
 export type HeldReason =
-  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'undecodable' | 'accepted';
+  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'accepted';
 
 export type AttemptResult =
   | 'open' | 'not_sent' | 'succeeded' | 'refused' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
-  | 'auth' | 'server_error' | 'unclear' | 'not_the_server' | 'network' | 'timeout' | 'truncated' | 'redirected' | 'aborted';
+  | 'auth' | 'config' | 'server_error' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated'
+  | 'redirected' | 'forbidden';
 
 /** One send, as recorded on the device. */
 export interface AttemptView {
@@ -102,6 +103,8 @@ export interface IntentSnapshot {
   attemptCount: number;
   /** The newest attempts, oldest first; at most 16. */
   attempts: AttemptView[];
+  /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
+  contradicted: boolean;
 }
 
 export interface Answer {

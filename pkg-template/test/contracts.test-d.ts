@@ -1,3 +1,4 @@
+import 'intento';
 import { generic } from 'intento/contracts';
 import * as contracts from 'intento/contracts';
 

@@ -170,7 +170,10 @@ impl AttemptRun {
 
 fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: u64) -> Dispatch {
     let request = &grant.intent.request;
-    let (key_name, key_value) = grant.intent.carrier.header(&grant.intent.key);
+    let key = &grant.intent.key;
+    #[cfg(feature = "break-new-key")]
+    let key = &key.broken_for_retry(attempt);
+    let (key_name, key_value) = grant.intent.carrier.header(key);
     let mut headers = request.headers.clone();
     if let Some(body) = &grant.body {
         headers.push(("content-type".to_owned(), body.media_type.clone()));

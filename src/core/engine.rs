@@ -133,6 +133,7 @@ impl Engine {
                 self.changes.push_back((Ticket::Caller(ticket), Change::Cancel(intent)));
             }
             Input::Watch(intent) => {
+                self.effects.push_back(Effect::Load(intent.clone()));
                 self.watched.insert(intent);
             }
             Input::Unwatch(intent) => {

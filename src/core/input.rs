@@ -24,7 +24,7 @@ pub enum Input {
         ticket: u64,
         intent: IntentId,
     },
-    /// Somebody waits for news of this intent.
+    /// Somebody waits for news of this intent: it is read now, and again while they wait.
     Watch(IntentId),
     Unwatch(IntentId),
     /// A batch is durable, or is known not to be.

@@ -38,6 +38,12 @@ impl Key {
         &self.0
     }
 
+    /// Another key for every retry: what no client may do, so that a demonstration can be seen to fail.
+    #[cfg(feature = "break-new-key")]
+    pub fn broken_for_retry(&self, attempt: u32) -> Self {
+        Self(format!("{}-{attempt}", self.0))
+    }
+
     /// The first 12 hex digits of SHA-256 of the key: what may appear in logs.
     pub fn short_hash(&self) -> String {
         hash_hex(&[self.0.as_bytes()]).chars().take(12).collect()

@@ -1,5 +1,8 @@
 //! The pure core: no clock, no randomness, no IO, no JavaScript. Everything it needs to know is an argument.
 
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
+
 pub mod attempt;
 pub mod attempt_run;
 pub mod backoff;

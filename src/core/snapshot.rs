@@ -62,6 +62,7 @@ pub enum AttemptResult {
     Timeout,
     Truncated,
     Redirected,
+    Forbidden,
 }
 
 impl Snapshot {
@@ -132,6 +133,7 @@ impl AttemptResult {
                 Fault::Timeout => Self::Timeout,
                 Fault::Redirected => Self::Redirected,
                 Fault::Truncated | Fault::TooLarge => Self::Truncated,
+                Fault::Forbidden => Self::Forbidden,
             },
             AttemptReading::Answer { class, .. } => match class {
                 AnswerClass::Succeeded => Self::Succeeded,

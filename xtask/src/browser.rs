@@ -27,19 +27,16 @@ pub(crate) fn set_up() -> Result<()> {
         );
     }
     process::timed("installing Chromium", || {
-        let remedy =
-            "check the network and apt's sources, or install chromium and chromium-driver by hand";
+        let remedy = "check the network and apt's sources, or install chromium and chromium-driver by hand";
         process::run(Command::new("apt-get").arg("update"), remedy)?;
         process::run(
-            Command::new("apt-get")
-                .env("DEBIAN_FRONTEND", "noninteractive")
-                .args([
-                    "install",
-                    "--yes",
-                    "--no-install-recommends",
-                    "chromium",
-                    "chromium-driver",
-                ]),
+            Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args([
+                "install",
+                "--yes",
+                "--no-install-recommends",
+                "chromium",
+                "chromium-driver",
+            ]),
             remedy,
         )
     })
@@ -51,24 +48,17 @@ pub(crate) fn run_wasm_tests(args: Vec<OsString>) -> Result<ExitCode> {
         return run_again_with_driver(args);
     }
     let program = OsString::from("wasm-bindgen-test-runner");
-    wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(
-        std::iter::once(program).chain(args),
-    )?;
+    wasm_bindgen_cli::wasm_bindgen_test_runner::run_cli_with_args(std::iter::once(program).chain(args))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The runner reads the driver's place from the environment, which is only safe to set for a child.
 fn run_again_with_driver(args: Vec<OsString>) -> Result<ExitCode> {
     let Some(driver) = find_driver() else {
-        bail!(
-            "there is no chromedriver: run `cargo xtask test wasm`, which installs it or says how"
-        );
+        bail!("there is no chromedriver: run `cargo xtask test wasm`, which installs it or says how");
     };
-    let status = Command::new(env::current_exe()?)
-        .arg("wasm-test-runner")
-        .args(args)
-        .env(DRIVER_VARIABLE, driver)
-        .status()?;
+    let status =
+        Command::new(env::current_exe()?).arg("wasm-test-runner").args(args).env(DRIVER_VARIABLE, driver).status()?;
     Ok(process::exit_code(status))
 }
 
@@ -77,13 +67,8 @@ fn find_driver() -> Option<PathBuf> {
 }
 
 fn find_browser() -> Option<PathBuf> {
-    find(&[
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ])
-    .or_else(|| app_bundle("/Applications/Google Chrome.app"))
+    find(&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
+        .or_else(|| app_bundle("/Applications/Google Chrome.app"))
 }
 
 fn find(names: &[&str]) -> Option<PathBuf> {

@@ -20,17 +20,9 @@ pub(crate) fn weigh(bytes: &[u8]) -> Result<Weight> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     gzip.write_all(bytes)?;
     let mut compressed = Vec::new();
-    let params = BrotliEncoderParams {
-        quality: 11,
-        size_hint: bytes.len(),
-        ..BrotliEncoderParams::default()
-    };
+    let params = BrotliEncoderParams { quality: 11, size_hint: bytes.len(), ..BrotliEncoderParams::default() };
     brotli::BrotliCompress(&mut &bytes[..], &mut compressed, &params)?;
-    Ok(Weight {
-        raw: bytes.len(),
-        gzip: gzip.finish()?.len(),
-        brotli: compressed.len(),
-    })
+    Ok(Weight { raw: bytes.len(), gzip: gzip.finish()?.len(), brotli: compressed.len() })
 }
 
 #[cfg(test)]

@@ -38,22 +38,12 @@ fn install(workspace: &Workspace, project: &Path) -> Result<()> {
     fs::write(project.join("package.json"), manifest.to_string())?;
     let remedy = "correct pkg-template/package.json";
     process::run(
-        setup::npm()
-            .args(["pack", "--silent", "--pack-destination"])
-            .arg(project)
-            .current_dir(workspace.pkg()),
+        setup::npm().args(["pack", "--silent", "--pack-destination"]).arg(project).current_dir(workspace.pkg()),
         remedy,
     )?;
     process::run(
         setup::npm()
-            .args([
-                "install",
-                "--silent",
-                "--offline",
-                "--no-package-lock",
-                "--no-audit",
-                "--no-fund",
-            ])
+            .args(["install", "--silent", "--offline", "--no-package-lock", "--no-audit", "--no-fund"])
             .arg(format!("./intento-{}.tgz", workspace.version))
             .current_dir(project),
         remedy,
@@ -78,11 +68,7 @@ fn select<'a>(files: &'a [PathBuf], suffix: &str) -> Vec<&'a Path> {
         let name = file.file_name().and_then(OsStr::to_str);
         name.is_some_and(|name| name.ends_with(suffix))
     };
-    files
-        .iter()
-        .map(PathBuf::as_path)
-        .filter(|file| named(file))
-        .collect()
+    files.iter().map(PathBuf::as_path).filter(|file| named(file)).collect()
 }
 
 fn type_tests(workspace: &Workspace, project: &Path, files: &[&Path]) -> Result<Counts> {

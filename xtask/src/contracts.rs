@@ -32,17 +32,11 @@ struct Contract {
 
 /// In order of file name, so that the package is the same on every machine.
 fn read(folder: &Path) -> Result<Vec<Contract>> {
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("{} is missing", folder.display()))?;
-    let mut files = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
+    let entries = fs::read_dir(folder).with_context(|| format!("{} is missing", folder.display()))?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     files.retain(|file| file.extension() == Some(OsStr::new("json")));
     files.sort();
-    files
-        .iter()
-        .map(|file| parse(file).with_context(|| format!("{} is not a contract", file.display())))
-        .collect()
+    files.iter().map(|file| parse(file).with_context(|| format!("{} is not a contract", file.display()))).collect()
 }
 
 fn parse(file: &Path) -> Result<Contract> {
@@ -66,9 +60,7 @@ fn export_name(stem: &str) -> Result<String> {
         name.push_str(chars.as_str());
     }
     let valid = stem.starts_with(|c: char| c.is_ascii_lowercase())
-        && stem
-            .split('-')
-            .all(|word| !word.is_empty() && word.chars().all(plain));
+        && stem.split('-').all(|word| !word.is_empty() && word.chars().all(plain));
     if !valid {
         bail!("name the file in lower case with hyphens, such as `mercado-pago.json`");
     }
@@ -79,10 +71,7 @@ fn module(contracts: &[Contract]) -> Result<String> {
     let mut text = FREEZE.to_owned();
     for Contract { export, value } in contracts {
         let literal = serde_json::to_string_pretty(value)?;
-        write!(
-            text,
-            "\nexport const {export} = /* @__PURE__ */ freeze({literal});\n"
-        )?;
+        write!(text, "\nexport const {export} = /* @__PURE__ */ freeze({literal});\n")?;
     }
     text.push_str("\nexport {};\n");
     Ok(text)
@@ -111,29 +100,16 @@ mod tests {
 
     #[test]
     fn other_file_names_are_refused() {
-        for stem in [
-            "",
-            "2checkout",
-            "Stripe",
-            "pay pal",
-            "pay--pal",
-            "-x",
-            "a;b",
-        ] {
+        for stem in ["", "2checkout", "Stripe", "pay pal", "pay--pal", "-x", "a;b"] {
             assert!(export_name(stem).is_err(), "{stem:?} was accepted");
         }
     }
 
     #[test]
     fn each_contract_is_one_pure_export() {
-        let contracts = [Contract {
-            export: "generic".into(),
-            value: json!({ "id": "generic" }),
-        }];
+        let contracts = [Contract { export: "generic".into(), value: json!({ "id": "generic" }) }];
         let text = module(&contracts).unwrap();
-        assert!(text.contains(
-            "export const generic = /* @__PURE__ */ freeze({\n  \"id\": \"generic\"\n});"
-        ));
+        assert!(text.contains("export const generic = /* @__PURE__ */ freeze({\n  \"id\": \"generic\"\n});"));
         let types = declarations(&contracts).unwrap();
         assert!(types.contains("export declare const generic: Contract;"));
     }

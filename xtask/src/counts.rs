@@ -10,10 +10,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// A stage that could not run, or failed without naming a test.
-    pub(crate) const BROKEN: Self = Self {
-        passed: 0,
-        failed: 1,
-    };
+    pub(crate) const BROKEN: Self = Self { passed: 0, failed: 1 };
 
     /// Adds what a line of output reports; other lines count nothing. Reads the summary of libtest and
     /// wasm-bindgen-test (`test result: ok. 3 passed; 0 failed; …`) and of node's `spec` and `tap`
@@ -41,11 +38,7 @@ impl AddAssign for Counts {
 /// N in `…; N word; …`.
 fn number_before(summary: &str, word: &str) -> u64 {
     let words: Vec<&str> = summary.split([' ', ';']).collect();
-    words
-        .windows(2)
-        .find(|pair| pair[1] == word)
-        .and_then(|pair| pair[0].parse().ok())
-        .unwrap_or(0)
+    words.windows(2).find(|pair| pair[1] == word).and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
 }
 
 /// N in `word N`.
@@ -73,50 +66,24 @@ running 2 tests
 test a ... ok
 test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.20s
 test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s";
-        assert_eq!(
-            read(output),
-            Counts {
-                passed: 15,
-                failed: 2
-            }
-        );
+        assert_eq!(read(output), Counts { passed: 15, failed: 2 });
     }
 
     #[test]
     fn wasm_bindgen_test_prints_the_same_form() {
-        let output =
-            "test result: ok. 4 passed; 0 failed; 0 ignored; 0 filtered out; finished in 0.05s";
-        assert_eq!(
-            read(output),
-            Counts {
-                passed: 4,
-                failed: 0
-            }
-        );
+        let output = "test result: ok. 4 passed; 0 failed; 0 ignored; 0 filtered out; finished in 0.05s";
+        assert_eq!(read(output), Counts { passed: 4, failed: 0 });
     }
 
     #[test]
     fn both_reporters_of_node_are_read() {
-        assert_eq!(
-            read("ℹ tests 4\nℹ pass 3\nℹ fail 1\nℹ cancelled 0"),
-            Counts {
-                passed: 3,
-                failed: 1
-            }
-        );
-        assert_eq!(
-            read("# tests 9\n# pass 7\n# fail 1\n# cancelled 1"),
-            Counts {
-                passed: 7,
-                failed: 2
-            }
-        );
+        assert_eq!(read("ℹ tests 4\nℹ pass 3\nℹ fail 1\nℹ cancelled 0"), Counts { passed: 3, failed: 1 });
+        assert_eq!(read("# tests 9\n# pass 7\n# fail 1\n# cancelled 1"), Counts { passed: 7, failed: 2 });
     }
 
     #[test]
     fn other_lines_count_nothing() {
-        let output =
-            "10 passed; 3 failed\n# pass the salt\npass 3\ntest result: unknown\n# passed 4";
+        let output = "10 passed; 3 failed\n# pass the salt\npass 3\ntest result: unknown\n# passed 4";
         assert_eq!(read(output), Counts::default());
     }
 }

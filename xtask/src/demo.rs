@@ -1,9 +1,12 @@
 //! `cargo xtask demo`: the page and the reference server on loopback, to click through or played headless.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -27,11 +30,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            headless: false,
-            sabotage: None,
-            port: PORT,
-        }
+        Self { headless: false, sabotage: None, port: PORT }
     }
 }
 
@@ -94,16 +93,7 @@ fn build(workspace: &Workspace, sabotage: Option<Sabotage>) -> Result<PathBuf> {
 fn play(workspace: &Workspace, options: &Options, pkg: &Path) -> Result<ExitCode> {
     process::heading("playing the story in a headless browser");
     let mut story = process::cargo(&workspace.root);
-    story
-        .args([
-            "run",
-            "--quiet",
-            "--package=e2e",
-            "--bin=story",
-            "--",
-            "--pkg",
-        ])
-        .arg(pkg);
+    story.args(["run", "--quiet", "--package=e2e", "--bin=story", "--", "--pkg"]).arg(pkg);
     if let Some(sabotage) = options.sabotage {
         story.args(["--break", sabotage.name()]);
     }
@@ -111,15 +101,12 @@ fn play(workspace: &Workspace, options: &Options, pkg: &Path) -> Result<ExitCode
     Ok(process::exit_code(status))
 }
 
-/// Serves until one of the two servers ends or the terminal interrupts them all.
+/// Serves until it is told to stop (Ctrl-C, SIGTERM) or one of the two servers ends.
 fn serve(workspace: &Workspace, options: &Options, pkg: &Path) -> Result<ExitCode> {
     let server = build_server(workspace)?;
     let data = workspace.root.join("data");
     fs::create_dir_all(&data)?;
-    let api_port = options
-        .port
-        .checked_add(1)
-        .context("`--port` must be below 65535")?;
+    let api_port = options.port.checked_add(1).context("`--port` must be below 65535")?;
     // Another origin than the API's, as in a real shop.
     let page_origin = format!("http://localhost:{}", options.port);
     let database = data.join("demo.sqlite");
@@ -133,17 +120,25 @@ fn serve(workspace: &Workspace, options: &Options, pkg: &Path) -> Result<ExitCod
         .arg("--database")
         .arg(data.join("page.sqlite"))
         .args(["--static", &format!("/pkg={}", pkg.display())])
-        .args([
-            "--static",
-            &format!("/={}", workspace.root.join("www").display()),
-        ]);
+        .args(["--static", &format!("/={}", workspace.root.join("www").display())]);
 
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))?;
     process::heading("serving the demo, until Ctrl-C");
-    let mut servers = Servers::start([&mut api, &mut page])?;
+    let mut servers = [Server::start(&mut api)?, Server::start(&mut page)?];
     println!("    page      {page_origin}/");
     println!("    API       http://127.0.0.1:{api_port}");
     println!("    database  {}", database.display());
-    Err(servers.wait())
+    loop {
+        thread::sleep(WATCH_EVERY);
+        let running = servers.iter_mut().try_for_each(Server::check);
+        if stop.load(Ordering::Relaxed) {
+            // Ctrl-C reaches the servers too, so they may be gone already.
+            return Ok(ExitCode::SUCCESS);
+        }
+        running?;
+    }
 }
 
 fn build_server(workspace: &Workspace) -> Result<PathBuf> {
@@ -165,52 +160,45 @@ fn build_server(workspace: &Workspace) -> Result<PathBuf> {
     })
 }
 
-/// Ends what still runs when it goes.
-struct Servers(Vec<Child>);
+/// A reference server that listens; dropping it ends it.
+struct Server {
+    process: Child,
+    /// Kept open: the server must not find its stdout closed.
+    _stdout: BufReader<ChildStdout>,
+}
 
-impl Servers {
-    fn start<const N: usize>(commands: [&mut Command; N]) -> Result<Self> {
-        let mut servers = Self(Vec::with_capacity(N));
-        for command in commands {
-            servers
-                .0
-                .push(command.spawn().context("the server could not be started")?);
+impl Server {
+    fn start(command: &mut Command) -> Result<Self> {
+        let mut process =
+            command.stdout(Stdio::piped()).spawn().context("the reference server could not be started")?;
+        let mut stdout = BufReader::new(process.stdout.take().context("the child has no stdout")?);
+        // Its first line says that it listens; one that cannot listen ends without a line.
+        let mut line = String::new();
+        stdout.read_line(&mut line)?;
+        let mut server = Self { process, _stdout: stdout };
+        if line.is_empty() {
+            server.process.wait()?;
+            server.check()?;
         }
-        // A port in use ends a server at once: say that before an address that would not answer.
-        thread::sleep(WATCH_EVERY);
-        servers.ended()?;
-        Ok(servers)
+        Ok(server)
     }
 
-    /// Returns when one of them ended, with the reason.
-    fn wait(&mut self) -> Error {
-        loop {
-            if let Err(ended) = self.ended() {
-                return ended;
-            }
-            thread::sleep(WATCH_EVERY);
+    fn check(&mut self) -> Result<()> {
+        match self.process.try_wait()? {
+            None => Ok(()),
+            Some(status) => bail!(
+                "the reference server ended ({status}), see its message above: if the port is in use, choose \
+                 another with --port"
+            ),
         }
-    }
-
-    fn ended(&mut self) -> Result<()> {
-        for child in &mut self.0 {
-            if let Some(status) = child.try_wait()? {
-                bail!(
-                    "a server ended ({status}): see its message above; if the port is in use, choose another with --port"
-                );
-            }
-        }
-        Ok(())
     }
 }
 
-impl Drop for Servers {
+impl Drop for Server {
     fn drop(&mut self) {
-        for child in &mut self.0 {
-            // Already gone is what is wanted.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        // Already gone is what is wanted.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -219,11 +207,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_ends_at_once_is_reported() {
+    fn a_server_that_ends_before_it_listens_is_reported() {
         let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-        let mut version = Command::new(cargo);
-        version.arg("--version");
-        let mut servers = Servers(vec![version.spawn().unwrap()]);
-        assert!(servers.wait().to_string().contains("--port"));
+        let mut silent = Command::new(cargo);
+        silent.arg("--no-such-flag").stderr(Stdio::null());
+        let error = Server::start(&mut silent).err().unwrap();
+        assert!(error.to_string().contains("--port"), "{error}");
     }
 }

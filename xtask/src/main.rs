@@ -59,7 +59,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Help => print!("{HELP}"),
-        Command::Setup => setup::run(&Workspace::find()?)?,
+        Command::Setup => {
+            setup::run(&Workspace::find()?)?;
+            println!("ready to build");
+        }
         Command::Build { debug } => {
             let workspace = Workspace::find()?;
             setup::run(&workspace)?;
@@ -82,18 +85,12 @@ fn parse(mut parser: Parser) -> Result<Command> {
     let command = match name.as_str() {
         "help" => Command::Help,
         "setup" => Command::Setup,
-        "build" => Command::Build {
-            debug: parse_debug(&mut parser)?,
-        },
+        "build" => Command::Build { debug: parse_debug(&mut parser)? },
         "size" => Command::Size,
         "ci" => Command::Test { only: None },
-        "test" => Command::Test {
-            only: parse_part(&mut parser)?,
-        },
+        "test" => Command::Test { only: parse_part(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
-        "wasm-test-runner" => Command::WasmTestRunner {
-            args: parser.raw_args()?.collect(),
-        },
+        "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
         _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),
     };
     match parser.next()? {
@@ -113,7 +110,7 @@ fn parse_debug(parser: &mut Parser) -> Result<bool> {
 fn parse_part(parser: &mut Parser) -> Result<Option<test::Part>> {
     match parser.next()? {
         None => Ok(None),
-        Some(Arg::Value(part)) => Ok(Some(part.parse()?)),
+        Some(Arg::Value(part)) => Ok(Some(part.string()?.parse()?)),
         Some(other) => Err(other.unexpected().into()),
     }
 }
@@ -123,7 +120,7 @@ fn parse_demo(parser: &mut Parser) -> Result<demo::Options> {
     while let Some(arg) = parser.next()? {
         match arg {
             Arg::Long("headless") => options.headless = true,
-            Arg::Long("break") => options.sabotage = Some(parser.value()?.parse()?),
+            Arg::Long("break") => options.sabotage = Some(parser.value()?.string()?.parse()?),
             Arg::Long("port") => options.port = parser.value()?.parse()?,
             other => return Err(other.unexpected().into()),
         }
@@ -141,9 +138,7 @@ mod tests {
 
     #[test]
     fn reads_every_demo_option() {
-        let Ok(Command::Demo(options)) =
-            parsed(&["demo", "--headless", "--break", "new-key", "--port", "9000"])
-        else {
+        let Ok(Command::Demo(options)) = parsed(&["demo", "--headless", "--break", "new-key", "--port", "9000"]) else {
             panic!("not read as a demo");
         };
         assert!(options.headless);
@@ -166,8 +161,7 @@ mod tests {
 
     #[test]
     fn hands_the_runner_its_arguments_untouched() {
-        let Ok(Command::WasmTestRunner { args }) =
-            parsed(&["wasm-test-runner", "t.wasm", "--nocapture", "name"])
+        let Ok(Command::WasmTestRunner { args }) = parsed(&["wasm-test-runner", "t.wasm", "--nocapture", "name"])
         else {
             panic!("not read as the runner");
         };

@@ -33,11 +33,7 @@ pub(crate) struct Options {
 impl Options {
     /// The package as it ships (or its debug build), in pkg/.
     pub(crate) fn shipped(workspace: &Workspace, debug: bool) -> Self {
-        Self {
-            out: workspace.pkg(),
-            debug,
-            feature: None,
-        }
+        Self { out: workspace.pkg(), debug, feature: None }
     }
 }
 
@@ -64,10 +60,11 @@ fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()
     let module = compile(workspace, options)?;
     step("generate the glue");
     let wasm = bind(&module, options, stage)?;
-    step("optimise the module");
-    let wasm = match options.debug {
-        true => wasm,
-        false => optimise(workspace, wasm)?,
+    let wasm = if options.debug {
+        wasm
+    } else {
+        step("optimise the module");
+        optimise(workspace, wasm)?
     };
     check_names_no_folder(&wasm, &source_folders(workspace)?)?;
     fs::write(stage.join("core.wasm"), &wasm)?;
@@ -86,17 +83,14 @@ fn compile(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
     cargo
         .args(["build", "--package=intento", "--lib"])
         .arg(format!("--target={WASM_TARGET}"))
-        .arg("--message-format=json-render-diagnostics")
-        .arg(format!(
-            "--config=target.{WASM_TARGET}.rustflags={}",
-            path_remaps(&source_folders(workspace)?)?
-        ));
+        .arg("--message-format=json-render-diagnostics");
     if !options.debug {
         cargo.arg("--release");
     }
     if let Some(feature) = options.feature {
         cargo.args(["--features", feature]);
     }
+    cargo.arg(format!("--config=target.{WASM_TARGET}.rustflags={}", path_remaps(&source_folders(workspace)?)?));
     let messages = process::capture(&mut cargo, "correct what the compiler names above")?;
     messages
         .lines()
@@ -109,22 +103,15 @@ fn built_module(message: &Value) -> Option<PathBuf> {
     if message["reason"] != "compiler-artifact" || message["target"]["name"] != "intento" {
         return None;
     }
-    let mut files = message["filenames"]
-        .as_array()?
-        .iter()
-        .filter_map(Value::as_str);
-    files
-        .find(|file| file.ends_with(".wasm"))
-        .map(PathBuf::from)
+    let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+    files.find(|file| file.ends_with(".wasm")).map(PathBuf::from)
 }
 
 /// Panic messages name source files: without this the package would tell where it was built, and
 /// differ from one machine to the next.
 fn path_remaps(folders: &[(PathBuf, &str)]) -> Result<String> {
-    let flags: Vec<_> = folders
-        .iter()
-        .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()))
-        .collect();
+    let flags: Vec<_> =
+        folders.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
     // A JSON array of strings is a TOML one too.
     Ok(serde_json::to_string(&flags)?)
 }
@@ -164,7 +151,9 @@ fn bind(module: &Path, options: &Options, stage: &Path) -> Result<Vec<u8>> {
         .remove_name_section(!options.debug)
         .remove_producers_section(true)
         .generate(stage)
-        .context("wasm-bindgen refused the module: Cargo.lock must hold the same wasm-bindgen for xtask and the crate")?;
+        .context(
+            "wasm-bindgen refused the module: Cargo.lock must hold the same wasm-bindgen for xtask and the crate",
+        )?;
     let bound = stage.join("core_bg.wasm");
     let wasm = fs::read(&bound)?;
     fs::remove_file(bound)?;
@@ -178,19 +167,14 @@ fn optimise(workspace: &Workspace, wasm: Vec<u8>) -> Result<Vec<u8>> {
     let (input, output) = (folder.join("input.wasm"), folder.join("output.wasm"));
     let flags = folder.join("flags");
     let wanted = WASM_OPT_FLAGS.join(" ");
-    let unchanged = fs::read(&input).is_ok_and(|last| last == wasm)
-        && fs::read_to_string(&flags).is_ok_and(|last| last == wanted);
+    let unchanged =
+        fs::read(&input).is_ok_and(|last| last == wasm) && fs::read_to_string(&flags).is_ok_and(|last| last == wanted);
     if !unchanged || !output.exists() {
         remove_dir(&folder)?;
         fs::create_dir_all(&folder)?;
         fs::write(&input, wasm)?;
         process::run(
-            workspace
-                .npm_tool("binaryen", "wasm-opt")
-                .args(WASM_OPT_FLAGS)
-                .arg(&input)
-                .arg("--output")
-                .arg(&output),
+            workspace.npm_tool("binaryen", "wasm-opt").args(WASM_OPT_FLAGS).arg(&input).arg("--output").arg(&output),
             "if it names a wasm feature, rustc began to use one that WASM_OPT_FLAGS does not allow",
         )?;
         // Last, so that an interrupted run is not taken for a result.
@@ -226,13 +210,7 @@ fn compile_face(workspace: &Workspace, stage: &Path) -> Result<()> {
         "include": [source],
     });
     fs::write(&project, serde_json::to_string_pretty(&settings)?)?;
-    process::run(
-        workspace
-            .npm_tool("typescript", "tsc")
-            .arg("--project")
-            .arg(project),
-        "correct what tsc names above",
-    )
+    process::run(workspace.npm_tool("typescript", "tsc").arg("--project").arg(project), "correct what tsc names above")
 }
 
 fn copy_documents(workspace: &Workspace, stage: &Path) -> Result<()> {
@@ -250,10 +228,9 @@ fn copy_documents(workspace: &Workspace, stage: &Path) -> Result<()> {
 /// The template's package.json with the crate's version, after a check that it promises no missing file.
 fn write_manifest(workspace: &Workspace, stage: &Path) -> Result<()> {
     let template = workspace.root.join("pkg-template/package.json");
-    let text = fs::read_to_string(&template)
-        .with_context(|| format!("{} is missing", template.display()))?;
-    let mut manifest: Value = serde_json::from_str(&text)
-        .with_context(|| format!("{} is not JSON", template.display()))?;
+    let text = fs::read_to_string(&template).with_context(|| format!("{} is missing", template.display()))?;
+    let mut manifest: Value =
+        serde_json::from_str(&text).with_context(|| format!("{} is not JSON", template.display()))?;
     manifest["version"] = json!(workspace.version);
     let path = stage.join("package.json");
     fs::write(&path, serde_json::to_string_pretty(&manifest)? + "\n")?;
@@ -284,15 +261,13 @@ fn replace(out: &Path, stage: &Path, aside: &Path) -> Result<()> {
     } else if let Some(parent) = out.parent() {
         fs::create_dir_all(parent)?;
     }
-    fs::rename(stage, out)
-        .with_context(|| format!("{} could not be put in place", out.display()))?;
+    fs::rename(stage, out).with_context(|| format!("{} could not be put in place", out.display()))?;
     remove_dir(aside)
 }
 
 fn remove_dir(path: &Path) -> Result<()> {
     match path.exists() {
-        true => fs::remove_dir_all(path)
-            .with_context(|| format!("{} could not be removed", path.display())),
+        true => fs::remove_dir_all(path).with_context(|| format!("{} could not be removed", path.display())),
         false => Ok(()),
     }
 }
@@ -310,10 +285,7 @@ mod tests {
         let artifact = |name: &str, files: &[&str]| json!({ "reason": "compiler-artifact", "target": { "name": name }, "filenames": files });
         assert_eq!(built_module(&artifact("serde", &["/t/serde.wasm"])), None);
         assert_eq!(
-            built_module(&artifact(
-                "intento",
-                &["/t/libintento.rlib", "/t/intento.wasm"]
-            )),
+            built_module(&artifact("intento", &["/t/libintento.rlib", "/t/intento.wasm"])),
             Some(PathBuf::from("/t/intento.wasm"))
         );
         assert_eq!(built_module(&json!({ "reason": "build-finished" })), None);
@@ -325,10 +297,7 @@ mod tests {
             ".": { "types": "./index.d.ts", "default": "./index.js" },
             "./core.wasm": "./core.wasm",
         });
-        assert_eq!(
-            promised_files(&exports),
-            ["./index.d.ts", "./index.js", "./core.wasm"]
-        );
+        assert_eq!(promised_files(&exports), ["./index.d.ts", "./index.js", "./core.wasm"]);
     }
 
     #[test]

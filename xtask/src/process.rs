@@ -39,21 +39,14 @@ pub(crate) fn run(command: &mut Command, remedy: &str) -> Result<()> {
 
 /// Runs a command and returns what it printed on stdout; stderr goes to the terminal.
 pub(crate) fn capture(command: &mut Command, remedy: &str) -> Result<String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|e| not_started(command, &e))?;
+    let output = command.stderr(Stdio::inherit()).output().map_err(|e| not_started(command, &e))?;
     succeed(command, output.status, remedy)?;
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed what is not UTF-8", shown(command)))
+    String::from_utf8(output.stdout).with_context(|| format!("{} printed what is not UTF-8", shown(command)))
 }
 
 /// Runs a command, passes its stdout on line by line, and gives each line to `see` as well.
 pub(crate) fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<ExitStatus> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|e| not_started(command, &e))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|e| not_started(command, &e))?;
     let pipe = child.stdout.take().context("the child has no stdout")?;
     let mut stdout = io::stdout().lock();
     for line in BufReader::new(pipe).split(b'\n') {

@@ -13,11 +13,7 @@ use crate::workspace::Workspace;
 /// Checks Rust and Node, then adds the wasm32 target and the pinned npm tools where they are missing.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     check_floor("rustc", RUST_FLOOR, "run `rustup update stable`")?;
-    check_floor(
-        "node",
-        NODE_FLOOR,
-        "install a newer Node and put it first on PATH",
-    )?;
+    check_floor("node", NODE_FLOOR, "install a newer Node and put it first on PATH")?;
     add_wasm_target()?;
     install_npm_tools(&workspace.tools())
 }
@@ -27,21 +23,13 @@ fn check_floor(program: &str, floor: (u32, u32), remedy: &str) -> Result<()> {
     let printed = process::capture(Command::new(program).arg("--version"), remedy)?;
     match parse_version(&printed) {
         Some(version) if version >= floor => Ok(()),
-        _ => bail!(
-            "{program} {major}.{minor} or newer is needed, this is {}: {remedy}",
-            printed.trim()
-        ),
+        _ => bail!("{program} {major}.{minor} or newer is needed, this is {}: {remedy}", printed.trim()),
     }
 }
 
 fn add_wasm_target() -> Result<()> {
-    let sysroot = process::capture(
-        Command::new("rustc").args(["--print", "sysroot"]),
-        "reinstall Rust with rustup",
-    )?;
-    let installed = Path::new(sysroot.trim())
-        .join("lib/rustlib")
-        .join(WASM_TARGET);
+    let sysroot = process::capture(Command::new("rustc").args(["--print", "sysroot"]), "reinstall Rust with rustup")?;
+    let installed = Path::new(sysroot.trim()).join("lib/rustlib").join(WASM_TARGET);
     if installed.is_dir() {
         return Ok(());
     }
@@ -54,14 +42,8 @@ fn add_wasm_target() -> Result<()> {
 }
 
 /// Adds a cargo subcommand that a minimal Rust installation lacks.
-pub(crate) fn add_component(
-    workspace: &Workspace,
-    subcommand: &str,
-    component: &str,
-) -> Result<()> {
-    let probe = process::cargo(&workspace.root)
-        .args([subcommand, "--version"])
-        .output()?;
+pub(crate) fn add_component(workspace: &Workspace, subcommand: &str, component: &str) -> Result<()> {
+    let probe = process::cargo(&workspace.root).args([subcommand, "--version"]).output()?;
     if probe.status.success() {
         return Ok(());
     }

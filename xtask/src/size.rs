@@ -26,10 +26,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     print_row("core.wasm", wasm);
     print_row("core.js (glue)", glue);
     print_row("import { openQueue }, bundled", inline);
-    println!(
-        "size wasm_br={} glue_br={} inline_br={}",
-        wasm.brotli, glue.brotli, inline.brotli
-    );
+    println!("size wasm_br={} glue_br={} inline_br={}", wasm.brotli, glue.brotli, inline.brotli);
     Ok(())
 }
 
@@ -44,21 +41,12 @@ fn bundle(workspace: &Workspace) -> Result<Vec<u8>> {
     // Module specifiers have forward slashes on every system.
     let package = workspace.pkg().display().to_string().replace('\\', "/");
     fs::create_dir_all(&folder)?;
-    fs::write(
-        &app,
-        format!("export {{ openQueue }} from '{package}/index.js';\n"),
-    )?;
+    fs::write(&app, format!("export {{ openQueue }} from '{package}/index.js';\n"))?;
     process::run(
         workspace
             .npm_tool("esbuild", "esbuild")
             .arg(&app)
-            .args([
-                "--bundle",
-                "--minify",
-                "--format=esm",
-                "--target=es2022",
-                "--log-level=warning",
-            ])
+            .args(["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"])
             .arg(format!("--outfile={}", bundled.display())),
         "correct what esbuild names above",
     )?;

@@ -61,13 +61,7 @@ const STAGES: &[Stage] = &[
         part: None,
         needs: &[],
         must_count: false,
-        run: |workspace| {
-            check(
-                workspace,
-                &["fmt", "--all", "--check"],
-                "run `cargo fmt --all`",
-            )
-        },
+        run: |workspace| check(workspace, &["fmt", "--all", "--check"], "run `cargo fmt --all`"),
     },
     Stage {
         title: "clippy, host",
@@ -197,10 +191,7 @@ struct Needs {
 impl Needs {
     fn meet(&mut self, workspace: &Workspace, needs: &[Need]) -> Result<()> {
         for need in needs {
-            let met = *self
-                .met
-                .entry(*need)
-                .or_insert_with(|| need.meet(workspace));
+            let met = *self.met.entry(*need).or_insert_with(|| need.meet(workspace));
             if !met {
                 bail!("not run: {} failed, see above", need.title());
             }
@@ -220,9 +211,7 @@ impl Need {
     fn meet(self, workspace: &Workspace) -> bool {
         let result = match self {
             Self::Browser => browser::set_up(),
-            Self::Package => {
-                package::build(workspace, &package::Options::shipped(workspace, false))
-            }
+            Self::Package => package::build(workspace, &package::Options::shipped(workspace, false)),
         };
         if let Err(error) = &result {
             println!("error: {error:#}");
@@ -238,12 +227,7 @@ fn check(workspace: &Workspace, args: &[&str], remedy: &str) -> Result<Counts> {
 }
 
 fn clippy(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
-    let args = [
-        &["clippy"],
-        what,
-        &["--all-targets", "--", "-D", "warnings"],
-    ]
-    .concat();
+    let args = [&["clippy"], what, &["--all-targets", "--", "-D", "warnings"]].concat();
     check(workspace, &args, "correct what clippy names above")
 }
 
@@ -255,22 +239,13 @@ fn cargo_test(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
 /// Documentation tests are left to the host.
 fn wasm_tests(workspace: &Workspace) -> Result<Counts> {
     let mut cargo = process::cargo(&workspace.root);
-    cargo.args([
-        "test",
-        "--no-fail-fast",
-        "--package=intento",
-        "--lib",
-        "--tests",
-    ]);
+    cargo.args(["test", "--no-fail-fast", "--package=intento", "--lib", "--tests"]);
     cargo.args(["--target", WASM_TARGET]);
     let runner = env::current_exe()?.display().to_string();
     // Saves a cargo start per test binary. Cargo splits this variable at spaces; with one in the path
     // the runner of .cargo/config.toml does the same, slower.
     if !runner.contains(char::is_whitespace) {
-        cargo.env(
-            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
-            format!("{runner} wasm-test-runner"),
-        );
+        cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", format!("{runner} wasm-test-runner"));
     }
     count(&mut cargo)
 }
@@ -294,39 +269,22 @@ mod tests {
     }
 
     fn stage(must_count: bool, run: fn(&Workspace) -> Result<Counts>) -> Stage {
-        Stage {
-            title: "a stage",
-            part: None,
-            needs: &[],
-            must_count,
-            run,
-        }
+        Stage { title: "a stage", part: None, needs: &[], must_count, run }
     }
 
     #[test]
     fn a_stage_that_must_have_tests_fails_without_any() {
         let empty = |_: &Workspace| Ok(Counts::default());
         let workspace = workspace();
-        assert_eq!(
-            run_stage(&workspace, &stage(true, empty), Ok(())),
-            Counts::BROKEN
-        );
-        assert_eq!(
-            run_stage(&workspace, &stage(false, empty), Ok(())),
-            Counts::default()
-        );
+        assert_eq!(run_stage(&workspace, &stage(true, empty), Ok(())), Counts::BROKEN);
+        assert_eq!(run_stage(&workspace, &stage(false, empty), Ok(())), Counts::default());
     }
 
     #[test]
     fn a_stage_that_cannot_run_is_one_failure() {
         let broken = stage(true, |_| bail!("no compiler"));
         assert_eq!(run_stage(&workspace(), &broken, Ok(())), Counts::BROKEN);
-        let fine = stage(true, |_| {
-            Ok(Counts {
-                passed: 3,
-                failed: 0,
-            })
-        });
+        let fine = stage(true, |_| Ok(Counts { passed: 3, failed: 0 }));
         let unready = Err(anyhow::anyhow!("no browser"));
         assert_eq!(run_stage(&workspace(), &fine, unready), Counts::BROKEN);
     }
@@ -334,9 +292,7 @@ mod tests {
     #[test]
     fn a_harness_that_dies_silently_is_one_failure() {
         let mut cargo = process::cargo(&workspace().root);
-        cargo
-            .arg("--no-such-flag")
-            .stderr(std::process::Stdio::null());
+        cargo.arg("--no-such-flag").stderr(std::process::Stdio::null());
         assert_eq!(count(&mut cargo).unwrap(), Counts::BROKEN);
     }
 
@@ -344,10 +300,7 @@ mod tests {
     fn every_part_has_a_stage() {
         for name in ["host", "server", "wasm", "types", "e2e"] {
             let part: Part = name.parse().unwrap();
-            assert!(
-                STAGES.iter().any(|stage| stage.part == Some(part)),
-                "{name}"
-            );
+            assert!(STAGES.iter().any(|stage| stage.part == Some(part)), "{name}");
         }
     }
 }

@@ -24,14 +24,12 @@ pub(crate) const WASM_OPT_FLAGS: &[&str] = &[
 
 /// (major, minor) from the first number of the form `1.95` in what a tool prints as its version.
 pub(crate) fn parse_version(printed: &str) -> Option<(u32, u32)> {
-    printed
-        .split(|c: char| !(c.is_ascii_digit() || c == '.'))
-        .find_map(|word| {
-            let mut numbers = word.split('.');
-            let major = numbers.next()?.parse().ok()?;
-            let minor = numbers.next()?.parse().ok()?;
-            Some((major, minor))
-        })
+    printed.split(|c: char| !(c.is_ascii_digit() || c == '.')).find_map(|word| {
+        let mut numbers = word.split('.');
+        let major = numbers.next()?.parse().ok()?;
+        let minor = numbers.next()?.parse().ok()?;
+        Some((major, minor))
+    })
 }
 
 #[cfg(test)]
@@ -40,10 +38,7 @@ mod tests {
 
     #[test]
     fn reads_what_the_tools_print() {
-        assert_eq!(
-            parse_version("rustc 1.95.0 (59807616e 2026-04-14)"),
-            Some((1, 95))
-        );
+        assert_eq!(parse_version("rustc 1.95.0 (59807616e 2026-04-14)"), Some((1, 95)));
         assert_eq!(parse_version("v20.20.2\n"), Some((20, 20)));
         assert_eq!(parse_version("rustc 1.96.0-nightly"), Some((1, 96)));
         assert_eq!(parse_version("command not found"), None);

@@ -33,9 +33,7 @@ impl Workspace {
             .and_then(|package| package["version"].as_str());
         Ok(Self {
             root: root.context("cargo metadata names no workspace")?.into(),
-            version: version
-                .context("the workspace has no package `intento`")?
-                .into(),
+            version: version.context("the workspace has no package `intento`")?.into(),
         })
     }
 
@@ -57,13 +55,7 @@ impl Workspace {
     /// A pinned npm tool, run by node itself: npm's own launchers differ between systems.
     pub(crate) fn npm_tool(&self, package: &str, bin: &str) -> Command {
         let mut command = Command::new("node");
-        command.arg(
-            self.tools()
-                .join("node_modules")
-                .join(package)
-                .join("bin")
-                .join(bin),
-        );
+        command.arg(self.tools().join("node_modules").join(package).join("bin").join(bin));
         command.current_dir(&self.root);
         command
     }

@@ -45,12 +45,7 @@ impl Severed {
 }
 
 /// Serves until `stop` is cancelled, then lets open connections finish for a moment and cuts them.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    keep_alive: bool,
-    stop: CancellationToken,
-) {
+pub(crate) async fn serve(listener: TcpListener, router: Router, keep_alive: bool, stop: CancellationToken) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     while let Some(stream) = accept(&listener, &mut connections, &stop).await {
@@ -71,11 +66,7 @@ pub(crate) async fn serve(
 }
 
 /// The next connection; `None` once stopped. Reaps ended connections while it waits.
-async fn accept(
-    listener: &TcpListener,
-    connections: &mut JoinSet<()>,
-    stop: &CancellationToken,
-) -> Option<TcpStream> {
+async fn accept(listener: &TcpListener, connections: &mut JoinSet<()>, stop: &CancellationToken) -> Option<TcpStream> {
     loop {
         tokio::select! {
             () = stop.cancelled() => return None,
@@ -88,22 +79,13 @@ async fn accept(
     }
 }
 
-async fn serve_connection(
-    stream: TcpStream,
-    router: Router,
-    keep_alive: bool,
-    stop: CancellationToken,
-) {
+async fn serve_connection(stream: TcpStream, router: Router, keep_alive: bool, stop: CancellationToken) {
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let router = router.clone();
         async move {
             let answer: Result<Response, Infallible> = router.oneshot(request.map(Body::new)).await;
             let Ok(response) = answer;
-            if Severed::is(&response) {
-                Err(Severed)
-            } else {
-                Ok(response)
-            }
+            if Severed::is(&response) { Err(Severed) } else { Ok(response) }
         }
     });
     let connection = http1::Builder::new()

@@ -24,13 +24,8 @@ async fn armed(Shared(app): Shared<App>) -> Json<Faults> {
     Json(app.faults.armed())
 }
 
-async fn arm(
-    Shared(app): Shared<App>,
-    Json(changes): Json<Map<String, Value>>,
-) -> Result<StatusCode, Problem> {
-    app.faults
-        .arm(changes)
-        .map_err(|_| Problem::BadRequest("A switch is unknown or has a wrong value."))?;
+async fn arm(Shared(app): Shared<App>, Json(changes): Json<Map<String, Value>>) -> Result<StatusCode, Problem> {
+    app.faults.arm(changes).map_err(|_| Problem::BadRequest("A switch is unknown or has a wrong value."))?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 
 /// Jobs that may wait for the writer before their senders are made to wait too.
 const MAX_WAITING_JOBS: usize = 1_024;
-/// How long a second process may hold the file's write lock before a job fails.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long another process may hold a lock on the file before we give up.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 // `runs` is the fence and the evidence: a row per granted reservation, never updated by anyone but
 // its own run. AUTOINCREMENT, so that a wiped table cannot grant an old token again.
@@ -120,10 +120,7 @@ impl Database {
             // The caller may be gone, a client that hung up; the work stands.
             let _ = reply.send(work(connection));
         });
-        self.jobs
-            .send(job)
-            .await
-            .map_err(|_| DatabaseError::Closed)?;
+        self.jobs.send(job).await.map_err(|_| DatabaseError::Closed)?;
         Ok(result.await.map_err(|_| DatabaseError::Closed)??)
     }
 
@@ -131,9 +128,7 @@ impl Database {
     pub(crate) async fn wipe(&self) -> Result<(), DatabaseError> {
         self.run(|connection| {
             let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            tx.execute_batch(
-                "DELETE FROM reservations; DELETE FROM runs; DELETE FROM effects; DELETE FROM wire;",
-            )?;
+            tx.execute_batch("DELETE FROM reservations; DELETE FROM runs; DELETE FROM effects; DELETE FROM wire;")?;
             tx.commit()
         })
         .await
@@ -143,9 +138,7 @@ impl Database {
 /// Milliseconds since the Unix epoch by this machine's clock. A wrong clock moves leases and
 /// expiry; it cannot make two runs commit, which only tokens decide.
 pub(crate) fn now_ms() -> i64 {
-    let since_epoch = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     millis(since_epoch)
 }
 
@@ -164,10 +157,8 @@ mod tests {
         let dir = tempfile::TempDir::new().expect("a directory");
         let (database, _writer) = Database::open(&dir.path().join("file")).expect("a database");
         let settings = database.run(|connection| {
-            let synchronous: i64 =
-                connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
-            let journal: String =
-                connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+            let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+            let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
             Ok((synchronous, journal))
         });
         const FULL: i64 = 2;

@@ -59,9 +59,7 @@ pub fn decide(record: Option<&Record>, now: i64, fingerprint: Fingerprint) -> De
         return Decision::Mismatch;
     }
     match record.state {
-        State::InProgress { token, lease_until } if lease_until <= now => {
-            Decision::TakeOver { stale: token }
-        }
+        State::InProgress { token, lease_until } if lease_until <= now => Decision::TakeOver { stale: token },
         State::InProgress { .. } => Decision::InProgress,
         State::Completed { expires_at } if expires_at <= now => Decision::Expired,
         State::Completed { .. } => Decision::Replay,
@@ -79,17 +77,11 @@ mod tests {
     const HOLDER: Token = Token(7);
 
     fn record(state: State) -> Record {
-        Record {
-            fingerprint: SAME,
-            state,
-        }
+        Record { fingerprint: SAME, state }
     }
 
     fn held_until(lease_until: i64) -> State {
-        State::InProgress {
-            token: HOLDER,
-            lease_until,
-        }
+        State::InProgress { token: HOLDER, lease_until }
     }
 
     #[test]
@@ -103,12 +95,7 @@ mod tests {
             (held_until(NOW + 1), Decision::InProgress),
             (held_until(NOW), Decision::TakeOver { stale: HOLDER }),
             (held_until(NOW - 1), Decision::TakeOver { stale: HOLDER }),
-            (
-                State::Completed {
-                    expires_at: NOW + 1,
-                },
-                Decision::Replay,
-            ),
+            (State::Completed { expires_at: NOW + 1 }, Decision::Replay),
             (State::Completed { expires_at: NOW }, Decision::Expired),
             (State::Completed { expires_at: 0 }, Decision::Expired),
             (State::Tombstone, Decision::Expired),
@@ -124,12 +111,8 @@ mod tests {
         let states = [
             held_until(NOW + 1),
             held_until(NOW - 1),
-            State::Completed {
-                expires_at: NOW + 1,
-            },
-            State::Completed {
-                expires_at: NOW - 1,
-            },
+            State::Completed { expires_at: NOW + 1 },
+            State::Completed { expires_at: NOW - 1 },
             State::Tombstone,
         ];
         for state in states {

@@ -24,8 +24,7 @@ use crate::wire::Ticket;
 /// The longest delay or stall that can be asked for.
 const MAX_DELAY: Duration = Duration::from_secs(600);
 
-const CAPTIVE_PORTAL: &str =
-    "<!doctype html><title>Wi-Fi</title><h1>Sign in to use this network</h1>";
+const CAPTIVE_PORTAL: &str = "<!doctype html><title>Wi-Fi</title><h1>Sign in to use this network</h1>";
 
 /// What is armed. Counts are "the next N payment requests".
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -188,9 +187,7 @@ impl Faults {
         if take_one(&mut self.drop_before_handler) {
             Some(Front::Drop)
         } else if take_one(&mut self.unavailable) {
-            Some(Front::Unavailable {
-                retry_after_s: self.retry_after_s,
-            })
+            Some(Front::Unavailable { retry_after_s: self.retry_after_s })
         } else if take_one(&mut self.unauthorized) {
             Some(Front::Unauthorized)
         } else if take_one(&mut self.redirect) {
@@ -261,15 +258,9 @@ impl Front {
     fn into_response(self) -> Response {
         match self {
             Self::Drop => Severed::response(),
-            Self::Unavailable { retry_after_s } => {
-                Problem::Unavailable { retry_after_s }.into_response()
-            }
+            Self::Unavailable { retry_after_s } => Problem::Unavailable { retry_after_s }.into_response(),
             Self::Unauthorized => Problem::Unauthorized.into_response(),
-            Self::Redirect => (
-                StatusCode::FOUND,
-                [(LOCATION, HeaderValue::from_static("/login"))],
-            )
-                .into_response(),
+            Self::Redirect => (StatusCode::FOUND, [(LOCATION, HeaderValue::from_static("/login"))]).into_response(),
             Self::Html => Html(CAPTIVE_PORTAL).into_response(),
         }
     }
@@ -307,20 +298,8 @@ mod tests {
 
     #[test]
     fn a_burst_in_front_leaves_the_lost_answer_for_the_request_that_commits() {
-        let mut faults = Faults {
-            unavailable: 2,
-            drop_after_commit: 1,
-            ..Faults::default()
-        };
+        let mut faults = Faults { unavailable: 2, drop_after_commit: 1, ..Faults::default() };
         let names: Vec<_> = (0..4).map(|_| faults.take_plan().name()).collect();
-        assert_eq!(
-            names,
-            [
-                Some("unavailable"),
-                Some("unavailable"),
-                Some("drop_after_commit"),
-                None
-            ]
-        );
+        assert_eq!(names, [Some("unavailable"), Some("unavailable"), Some("drop_after_commit"), None]);
     }
 }

@@ -41,22 +41,17 @@ pub(crate) async fn pay(
     body: Bytes,
 ) -> Result<Response, Problem> {
     let presented = presented_key(&headers)?;
-    let slot = Slot {
-        key: parse_key(presented)?,
-        scope: scope(&headers)?,
-    };
+    let slot = Slot { key: parse_key(presented)?, scope: scope(&headers)? };
     let content_type = headers.get(CONTENT_TYPE);
-    let payment = Payment::parse(content_type.and_then(|value| value.to_str().ok()), &body)
-        .map_err(Problem::BadRequest)?;
+    let payment =
+        Payment::parse(content_type.and_then(|value| value.to_str().ok()), &body).map_err(Problem::BadRequest)?;
     let fingerprint = fingerprint(&method, &uri, content_type, &body);
 
     match app.ledger.reserve(slot, fingerprint).await? {
         Reservation::Granted(run) => {
             // On a task of its own: a client that hangs up must not cut a run between its
             // reservation and its commit.
-            let execution = app
-                .executions
-                .spawn(execute(app.clone(), run, payment, plan));
+            let execution = app.executions.spawn(execute(app.clone(), run, payment, plan));
             let answer = execution.await.map_err(|_| UNAVAILABLE)??;
             Ok(stored(answer, presented, false))
         }
@@ -104,9 +99,7 @@ pub(crate) fn scope(headers: &HeaderMap) -> Result<String, Problem> {
         .ok_or(Problem::Unauthorized)
 }
 
-const UNAVAILABLE: Problem = Problem::Unavailable {
-    retry_after_s: None,
-};
+const UNAVAILABLE: Problem = Problem::Unavailable { retry_after_s: None };
 
 /// Runs the handler with a reservation and ends it: T1, or release.
 async fn execute(app: App, run: Run, payment: Payment, plan: Plan) -> Result<Answer, Problem> {
@@ -169,9 +162,7 @@ fn presented_key(headers: &HeaderMap) -> Result<&HeaderValue, Problem> {
 fn parse_key(presented: &HeaderValue) -> Result<String, Problem> {
     let text = presented.to_str().map_err(|_| Problem::KeyMalformed)?;
     let key = if text.starts_with('"') {
-        let item: sfv::Item = sfv::Parser::new(text)
-            .parse()
-            .map_err(|_| Problem::KeyMalformed)?;
+        let item: sfv::Item = sfv::Parser::new(text).parse().map_err(|_| Problem::KeyMalformed)?;
         match item.bare_item {
             sfv::BareItem::String(key) if item.params.is_empty() => key.into(),
             _ => return Err(Problem::KeyMalformed),
@@ -179,34 +170,20 @@ fn parse_key(presented: &HeaderValue) -> Result<String, Problem> {
     } else {
         text.to_owned()
     };
-    let well_formed = KEY_CHARS.contains(&key.len())
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b',');
+    let well_formed = KEY_CHARS.contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
     well_formed.then_some(key).ok_or(Problem::KeyMalformed)
 }
 
 fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_CHARS).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 /// Each part goes in after its length, so that no two requests run together into one.
-fn fingerprint(
-    method: &Method,
-    uri: &Uri,
-    content_type: Option<&HeaderValue>,
-    body: &[u8],
-) -> Fingerprint {
+fn fingerprint(method: &Method, uri: &Uri, content_type: Option<&HeaderValue>, body: &[u8]) -> Fingerprint {
     let target = uri.path_and_query().map_or("", |target| target.as_str());
-    let parts = [
-        method.as_str().as_bytes(),
-        target.as_bytes(),
-        content_type.map_or(&[][..], HeaderValue::as_bytes),
-        body,
-    ];
+    let parts =
+        [method.as_str().as_bytes(), target.as_bytes(), content_type.map_or(&[][..], HeaderValue::as_bytes), body];
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -235,10 +212,7 @@ mod tests {
         let key = "0123456789abcdef";
         assert_eq!(parse(key).as_deref(), Ok(key));
         assert_eq!(parse(&format!("\"{key}\"")).as_deref(), Ok(key));
-        assert_eq!(
-            parse(r#""0123456789abcd\"\\""#).as_deref(),
-            Ok(r#"0123456789abcd"\"#)
-        );
+        assert_eq!(parse(r#""0123456789abcd\"\\""#).as_deref(), Ok(r#"0123456789abcd"\"#));
         assert!(parse(&"k".repeat(255)).is_ok());
     }
 
@@ -269,12 +243,7 @@ mod tests {
         let base = fingerprint(&Method::POST, &uri, Some(&json), b"body");
         let others = [
             fingerprint(&Method::PUT, &uri, Some(&json), b"body"),
-            fingerprint(
-                &Method::POST,
-                &Uri::from_static("/payments?a"),
-                Some(&json),
-                b"body",
-            ),
+            fingerprint(&Method::POST, &Uri::from_static("/payments?a"), Some(&json), b"body"),
             fingerprint(&Method::POST, &uri, Some(&text), b"body"),
             fingerprint(&Method::POST, &uri, None, b"body"),
             fingerprint(&Method::POST, &uri, Some(&json), b"body "),

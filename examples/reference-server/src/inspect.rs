@@ -5,6 +5,8 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde::Serialize;
 
+use crate::database::BUSY_TIMEOUT;
+
 /// Everything a test asserts, as one consistent view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Inspection {
@@ -83,10 +85,10 @@ pub struct WireEntry {
 /// # Errors
 /// If the file does not exist or was not written by this server.
 pub fn inspect(database: &Path) -> rusqlite::Result<Inspection> {
-    let mut connection = Connection::open_with_flags(
-        database,
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
+    let mut connection =
+        Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // A server that is just closing the file holds it for a moment.
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     read(&mut connection)
 }
 
@@ -119,11 +121,7 @@ const EFFECTS: &str = "SELECT id, scope, key_hash, amount, currency, order_ref, 
 const WIRE: &str = "SELECT seq, at_ms, method, path, key, key_hash, body_sha256, scope, status,
     decision IS 'replay' AS replayed, answered, fault FROM wire ORDER BY seq";
 
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    read: fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
+fn all<T>(connection: &Connection, sql: &str, read: fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Vec<T>> {
     connection.prepare(sql)?.query_map([], read)?.collect()
 }
 

@@ -1,7 +1,7 @@
 //! Reservations and their two transactions.
 //!
-//! T0 ([`Ledger::reserve`]) commits the right to run the handler *before* it runs; T1
-//! ([`Ledger::complete`]) commits the effect, the answer and the end of the reservation together.
+//! T0 (`Ledger::reserve`) commits the right to run the handler *before* it runs; T1
+//! (`Ledger::complete`) commits the effect, the answer and the end of the reservation together.
 //! One transaction around both would hold the write lock through the handler, and a second request
 //! with the same key would wait instead of being told 409.
 //!
@@ -68,11 +68,7 @@ pub(crate) enum Completion {
 
 impl Ledger {
     /// T0: reads the record, decides, and reserves if the decision says so.
-    pub(crate) async fn reserve(
-        &self,
-        slot: Slot,
-        fingerprint: Fingerprint,
-    ) -> Result<Reservation, DatabaseError> {
+    pub(crate) async fn reserve(&self, slot: Slot, fingerprint: Fingerprint) -> Result<Reservation, DatabaseError> {
         let lease = self.lease;
         self.database
             .run(move |connection| {
@@ -90,10 +86,7 @@ impl Ledger {
         let token = run.token;
         self.database
             .run(move |connection| {
-                connection.execute(
-                    "UPDATE runs SET started_at = ?2 WHERE token = ?1",
-                    params![token.0, now_ms()],
-                )?;
+                connection.execute("UPDATE runs SET started_at = ?2 WHERE token = ?1", params![token.0, now_ms()])?;
                 Ok(())
             })
             .await
@@ -136,11 +129,7 @@ impl Ledger {
                      WHERE scope = ?1 AND key = ?2 AND state = 'in_progress' AND token = ?3",
                     params![run.slot.scope, run.slot.key, run.token.0],
                 )?;
-                end_run(
-                    &tx,
-                    run.token,
-                    if released == 1 { "released" } else { "stale" },
-                )?;
+                end_run(&tx, run.token, if released == 1 { "released" } else { "stale" })?;
                 tx.commit()
             })
             .await
@@ -159,10 +148,7 @@ impl Ledger {
                      WHERE state = 'completed' AND expires_at <= ?1",
                     [now],
                 )?;
-                tx.execute(
-                    "DELETE FROM reservations WHERE state = 'tombstone' AND tombstone_until <= ?1",
-                    [now],
-                )?;
+                tx.execute("DELETE FROM reservations WHERE state = 'tombstone' AND tombstone_until <= ?1", [now])?;
                 tx.commit()
             })
             .await
@@ -219,13 +205,7 @@ fn reserve(
             tx.execute(
                 "UPDATE reservations SET token = ?4, lease_until = ?5
                  WHERE scope = ?1 AND key = ?2 AND token = ?3",
-                params![
-                    slot.scope,
-                    slot.key,
-                    stale.0,
-                    token.0,
-                    now.saturating_add(millis(lease)),
-                ],
+                params![slot.scope, slot.key, stale.0, token.0, now.saturating_add(millis(lease)),],
             )?;
             Reservation::Granted(Run { slot, token })
         }
@@ -236,20 +216,10 @@ fn reserve(
     })
 }
 
-fn grant_run(
-    tx: &Transaction<'_>,
-    slot: &Slot,
-    stale: Option<Token>,
-    now: i64,
-) -> rusqlite::Result<Token> {
+fn grant_run(tx: &Transaction<'_>, slot: &Slot, stale: Option<Token>, now: i64) -> rusqlite::Result<Token> {
     tx.execute(
         "INSERT INTO runs (scope, key_hash, took_over, granted_at) VALUES (?1, ?2, ?3, ?4)",
-        params![
-            slot.scope,
-            key_hash(&slot.key),
-            stale.map(|token| token.0),
-            now
-        ],
+        params![slot.scope, key_hash(&slot.key), stale.map(|token| token.0), now],
     )?;
     Ok(Token(tx.last_insert_rowid()))
 }
@@ -295,12 +265,7 @@ fn complete(
 }
 
 /// False if this slot already has an effect.
-fn insert_effect(
-    tx: &Transaction<'_>,
-    slot: &Slot,
-    charge: &Charge,
-    now: i64,
-) -> rusqlite::Result<bool> {
+fn insert_effect(tx: &Transaction<'_>, slot: &Slot, charge: &Charge, now: i64) -> rusqlite::Result<bool> {
     let inserted = tx.execute(
         "INSERT INTO effects (id, scope, intent_key, key_hash, amount, currency, order_ref, at_ms)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -319,21 +284,12 @@ fn insert_effect(
     Ok(inserted == 1)
 }
 
-fn record_rollback(
-    tx: &Transaction<'_>,
-    run: &Run,
-    completion: Completion,
-) -> rusqlite::Result<()> {
+fn record_rollback(tx: &Transaction<'_>, run: &Run, completion: Completion) -> rusqlite::Result<()> {
     if completion == Completion::AlreadyApplied {
         tx.execute(
             "UPDATE reservations SET state = 'tombstone', tombstone_until = ?4
              WHERE scope = ?1 AND key = ?2 AND state = 'in_progress' AND token = ?3",
-            params![
-                run.slot.scope,
-                run.slot.key,
-                run.token.0,
-                now_ms().saturating_add(millis(TOMBSTONE_HORIZON)),
-            ],
+            params![run.slot.scope, run.slot.key, run.token.0, now_ms().saturating_add(millis(TOMBSTONE_HORIZON)),],
         )?;
         return end_run(tx, run.token, "already_applied");
     }
@@ -341,42 +297,25 @@ fn record_rollback(
 }
 
 fn end_run(tx: &Transaction<'_>, token: Token, ended: &str) -> rusqlite::Result<()> {
-    tx.execute(
-        "UPDATE runs SET ended = ?2 WHERE token = ?1",
-        params![token.0, ended],
-    )?;
+    tx.execute("UPDATE runs SET ended = ?2 WHERE token = ?1", params![token.0, ended])?;
     Ok(())
 }
 
 fn read_record(row: &Row<'_>) -> rusqlite::Result<Record> {
     let state: String = row.get("state")?;
     let state = match state.as_str() {
-        "in_progress" => State::InProgress {
-            token: Token(row.get("token")?),
-            lease_until: row.get("lease_until")?,
-        },
-        "completed" => State::Completed {
-            expires_at: row.get("expires_at")?,
-        },
+        "in_progress" => State::InProgress { token: Token(row.get("token")?), lease_until: row.get("lease_until")? },
+        "completed" => State::Completed { expires_at: row.get("expires_at")? },
         // Anything else must never run the handler.
         _ => State::Tombstone,
     };
-    Ok(Record {
-        fingerprint: Fingerprint(row.get("fingerprint")?),
-        state,
-    })
+    Ok(Record { fingerprint: Fingerprint(row.get("fingerprint")?), state })
 }
 
 fn read_answer(tx: &Transaction<'_>, slot: &Slot) -> rusqlite::Result<Answer> {
     tx.query_row(
         "SELECT status, content_type, body FROM reservations WHERE scope = ?1 AND key = ?2",
         params![slot.scope, slot.key],
-        |row| {
-            Ok(Answer {
-                status: row.get("status")?,
-                content_type: row.get("content_type")?,
-                body: row.get("body")?,
-            })
-        },
+        |row| Ok(Answer { status: row.get("status")?, content_type: row.get("content_type")?, body: row.get("body")? }),
     )
 }

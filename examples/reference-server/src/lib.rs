@@ -104,28 +104,17 @@ pub enum StartError {
     #[error(
         "the handler timeout ({handler_timeout:?}) must be shorter than the lease ({lease:?}), or a run could be taken over while it is still running"
     )]
-    LeaseTooShort {
-        handler_timeout: Duration,
-        lease: Duration,
-    },
+    LeaseTooShort { handler_timeout: Duration, lease: Duration },
     #[error("{0:?} is not an origin such as http://127.0.0.1:8080")]
     BadOrigin(String),
-    #[error(
-        "the control endpoints can wipe the ledger; listen on loopback to use them, not on {0}"
-    )]
+    #[error("the control endpoints can wipe the ledger; listen on loopback to use them, not on {0}")]
     ControlOffLoopback(SocketAddr),
     #[error("files cannot be served under {0:?}; use a path of plain words that is not used yet")]
     BadStaticPrefix(String),
     #[error("cannot open the database {path}: {source}")]
-    Database {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
+    Database { path: PathBuf, source: rusqlite::Error },
     #[error("cannot listen on {addr}: {source}")]
-    Listen {
-        addr: SocketAddr,
-        source: std::io::Error,
-    },
+    Listen { addr: SocketAddr, source: std::io::Error },
 }
 
 /// What every request needs.
@@ -144,24 +133,14 @@ struct App {
 /// [`StartError`], before anything is served.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let origins = check(&config)?;
-    let (database, writer) =
-        Database::open(&config.database).map_err(|source| StartError::Database {
-            path: config.database.clone(),
-            source,
-        })?;
-    let listen = |source| StartError::Listen {
-        addr: config.listen,
-        source,
-    };
+    let (database, writer) = Database::open(&config.database)
+        .map_err(|source| StartError::Database { path: config.database.clone(), source })?;
+    let listen = |source| StartError::Listen { addr: config.listen, source };
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let addr = listener.local_addr().map_err(listen)?;
 
     let app = App {
-        ledger: Ledger {
-            database: database.clone(),
-            lease: config.lease,
-            retention: config.retention,
-        },
+        ledger: Ledger { database: database.clone(), lease: config.lease, retention: config.retention },
         database,
         faults: Switchboard::default(),
         handler_timeout: config.handler_timeout,
@@ -174,19 +153,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     // answer. Where answers are dropped to order, that would hide the drop from the page.
     let keep_alive = !config.control;
     let router = router(app, &config, origins);
-    let accepting = tokio::spawn(connection::serve(
-        listener,
-        router,
-        keep_alive,
-        stop.clone(),
-    ));
-    Ok(Running {
-        addr,
-        stop,
-        tasks: [accepting, sweeper],
-        executions,
-        writer,
-    })
+    let accepting = tokio::spawn(connection::serve(listener, router, keep_alive, stop.clone()));
+    Ok(Running { addr, stop, tasks: [accepting, sweeper], executions, writer })
 }
 
 impl Running {
@@ -204,18 +172,13 @@ impl Running {
 
 fn check(config: &Config) -> Result<Vec<HeaderValue>, StartError> {
     if config.handler_timeout >= config.lease {
-        return Err(StartError::LeaseTooShort {
-            handler_timeout: config.handler_timeout,
-            lease: config.lease,
-        });
+        return Err(StartError::LeaseTooShort { handler_timeout: config.handler_timeout, lease: config.lease });
     }
     if config.control && !config.listen.ip().is_loopback() {
         return Err(StartError::ControlOffLoopback(config.listen));
     }
     for (index, (prefix, _)) in config.static_roots.iter().enumerate() {
-        let repeated = config.static_roots[..index]
-            .iter()
-            .any(|(earlier, _)| earlier == prefix);
+        let repeated = config.static_roots[..index].iter().any(|(earlier, _)| earlier == prefix);
         if repeated || !static_files::is_prefix(prefix) {
             return Err(StartError::BadStaticPrefix(prefix.clone()));
         }
@@ -229,9 +192,7 @@ fn check(config: &Config) -> Result<Vec<HeaderValue>, StartError> {
 
 /// Scheme, host and port only: a trailing slash or a path would never match, silently.
 fn parse_origin(origin: &str) -> Option<HeaderValue> {
-    let host = origin
-        .strip_prefix("http://")
-        .or_else(|| origin.strip_prefix("https://"))?;
+    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))?;
     if host.is_empty() || host.contains(['/', '*', '?', '#', '@']) {
         return None;
     }
@@ -243,9 +204,7 @@ fn router(app: App, config: &Config, origins: Vec<HeaderValue>) -> Router {
         .post(idempotency::pay)
         .layer(from_fn_with_state(app.clone(), faults::inject))
         .layer(from_fn_with_state(app.clone(), wire::record));
-    let mut router = Router::new()
-        .route("/payments", payments)
-        .route("/health", get(health));
+    let mut router = Router::new().route("/payments", payments).route("/health", get(health));
     if config.control {
         router = router.merge(control::routes());
     }
@@ -269,13 +228,7 @@ fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
         .allow_origin(origins)
         .allow_methods([Method::GET, Method::POST])
         .allow_headers([CONTENT_TYPE, IDEMPOTENCY_KEY, AUTHORIZATION])
-        .expose_headers([
-            RETRY_AFTER,
-            DATE,
-            LOCATION,
-            IDEMPOTENCY_KEY,
-            IDEMPOTENT_REPLAYED,
-        ])
+        .expose_headers([RETRY_AFTER, DATE, LOCATION, IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED])
         .max_age(PREFLIGHT_MAX_AGE)
 }
 

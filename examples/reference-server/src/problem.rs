@@ -73,9 +73,7 @@ impl Problem {
             Self::PayloadMismatch => {
                 "This key was used with another request. Nothing was changed; a new decision needs a new key."
             }
-            Self::InProgress => {
-                "A request with this key is running. Send the same request again later."
-            }
+            Self::InProgress => "A request with this key is running. Send the same request again later.",
             Self::KeyExpired => {
                 "This key was used and its answer is no longer kept. Look the payment up; do not pay again blindly."
             }

@@ -22,32 +22,19 @@ const RESERVED: [&str; 3] = ["/payments", "/health", "/control"];
 
 /// Whether files can be served under `prefix`: `/` or `/word/word`, not one of the server's paths.
 pub(crate) fn is_prefix(prefix: &str) -> bool {
-    let free = RESERVED
-        .iter()
-        .all(|reserved| prefix != *reserved && !prefix.starts_with(&format!("{reserved}/")));
+    let free = RESERVED.iter().all(|reserved| prefix != *reserved && !prefix.starts_with(&format!("{reserved}/")));
     let plain = |segment: &str| {
-        !segment.is_empty()
-            && segment
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };
-    free && (prefix == "/"
-        || prefix
-            .strip_prefix('/')
-            .is_some_and(|rest| rest.split('/').all(plain)))
+    free && (prefix == "/" || prefix.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain)))
 }
 
 pub(crate) fn mount(router: Router<App>, prefix: &str, root: &Path) -> Router<App> {
-    let fixed =
-        |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
+    let fixed = |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     let files = ServiceBuilder::new()
         .layer(fixed(CONTENT_SECURITY_POLICY, POLICY))
         .layer(fixed(CACHE_CONTROL, "no-store"))
         .layer(fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .service(ServeDir::new(root));
-    if prefix == "/" {
-        router.fallback_service(files)
-    } else {
-        router.nest_service(prefix, files)
-    }
+    if prefix == "/" { router.fallback_service(files) } else { router.nest_service(prefix, files) }
 }

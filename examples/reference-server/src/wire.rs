@@ -49,21 +49,15 @@ impl Ticket {
             Met::Mismatch => "mismatch",
             Met::Expired => "expired",
         };
-        self.update("UPDATE wire SET decision = ?2 WHERE seq = ?1", decision)
-            .await
+        self.update("UPDATE wire SET decision = ?2 WHERE seq = ?1", decision).await
     }
 
     pub(crate) async fn fault(&self, name: &'static str) -> Result<(), DatabaseError> {
-        self.update("UPDATE wire SET fault = ?2 WHERE seq = ?1", name)
-            .await
+        self.update("UPDATE wire SET fault = ?2 WHERE seq = ?1", name).await
     }
 
     async fn answered(&self, status: u16) -> Result<(), DatabaseError> {
-        self.update(
-            "UPDATE wire SET status = ?2, answered = 1 WHERE seq = ?1",
-            status,
-        )
-        .await
+        self.update("UPDATE wire SET status = ?2, answered = 1 WHERE seq = ?1", status).await
     }
 
     async fn update<V>(&self, sql: &'static str, value: V) -> Result<(), DatabaseError>
@@ -94,9 +88,7 @@ pub(crate) async fn record(Shared(app): Shared<App>, request: Request, next: Nex
             parts.extensions.insert(ticket.clone());
             next.run(Request::from_parts(parts, Body::from(body))).await
         }
-        None => {
-            Problem::BadRequest("The body is too large or did not arrive whole.").into_response()
-        }
+        None => Problem::BadRequest("The body is too large or did not arrive whole.").into_response(),
     };
     if Severed::is(&response) {
         return response;
@@ -113,11 +105,7 @@ async fn read(body: Body) -> Option<Bytes> {
     whole.ok()?.ok()
 }
 
-async fn arrival(
-    database: &Database,
-    parts: &Parts,
-    body: Option<&Bytes>,
-) -> Result<Ticket, DatabaseError> {
+async fn arrival(database: &Database, parts: &Parts, body: Option<&Bytes>) -> Result<Ticket, DatabaseError> {
     let method = parts.method.to_string();
     let path = parts.uri.path().to_owned();
     let key = key(&parts.headers).ok();
@@ -128,21 +116,10 @@ async fn arrival(
             connection.execute(
                 "INSERT INTO wire (at_ms, method, path, key, key_hash, body_sha256, scope)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![
-                    now_ms(),
-                    method,
-                    path,
-                    key,
-                    key.as_deref().map(key_hash),
-                    body_sha256,
-                    scope
-                ],
+                params![now_ms(), method, path, key, key.as_deref().map(key_hash), body_sha256, scope],
             )?;
             Ok(connection.last_insert_rowid())
         })
         .await?;
-    Ok(Ticket {
-        seq,
-        database: database.clone(),
-    })
+    Ok(Ticket { seq, database: database.clone() })
 }

@@ -43,7 +43,7 @@ impl FactValue {
     }
 }
 
-/// Why nothing usable came back. None of these says whether the server acted (law 4).
+/// Why nothing usable came back. None but the last says whether the server acted (law 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -57,6 +57,8 @@ pub enum Fault {
     Truncated,
     /// The body is larger than [`ANSWER_MAX_BYTES`](crate::core::limits::ANSWER_MAX_BYTES).
     TooLarge,
+    /// The stored URL is not one that this queue may send to: nothing left the device.
+    Forbidden,
 }
 
 /// What one attempt brought back.

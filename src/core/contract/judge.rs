@@ -80,6 +80,7 @@ fn answer(attempt: &Attempt) -> Option<(u32, Told)> {
 fn after_fault(fault: Fault, history: &History) -> Judgement {
     let cause = match fault {
         Fault::Redirected => return Judgement::Hold { reason: HeldReason::Redirected },
+        Fault::Forbidden => return Judgement::Hold { reason: HeldReason::Config },
         Fault::Network => Cause::Network,
         Fault::Timeout => Cause::Timeout,
         Fault::Truncated | Fault::TooLarge => Cause::Truncated,

@@ -5,6 +5,9 @@ mod judge;
 mod reading;
 mod validate;
 
+#[cfg(all(test, not(target_arch = "wasm32")))]
+pub(crate) mod tests;
+
 pub use facts::{Answer, FactValue, Facts, Fault, Observation};
 pub use judge::{Judgement, judge};
 pub use reading::{AnswerClass, AttemptReading, read};

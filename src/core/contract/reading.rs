@@ -56,7 +56,7 @@ impl AttemptReading {
     /// Could this attempt have had an effect that its answer does not tell?
     pub fn leaves_unknown(&self) -> bool {
         match self {
-            Self::Fault { .. } => true,
+            Self::Fault { fault } => *fault != Fault::Forbidden,
             Self::Answer { class, .. } => match class {
                 AnswerClass::Succeeded
                 | AnswerClass::Refused

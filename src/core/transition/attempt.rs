@@ -151,7 +151,7 @@ fn note_origin(draft: &mut Draft<'_>, intent: &IntentRecord, observation: &Obser
         }
         Observation::Fault(Fault::Network) => origin.attempted(false, true, draft.now()),
         // Silence says nothing of the network: a slow server and a dead one look the same.
-        Observation::Fault(Fault::Timeout) => return Ok(origin),
+        Observation::Fault(Fault::Timeout | Fault::Forbidden) => return Ok(origin),
     }
     draft.put_origin(&intent.request.origin, &origin);
     Ok(origin)

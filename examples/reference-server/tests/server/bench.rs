@@ -9,10 +9,8 @@ use tempfile::TempDir;
 
 pub(crate) const KEY: &str = "0123456789abcdef-one";
 pub(crate) const OTHER_KEY: &str = "0123456789abcdef-two";
-pub(crate) const PAYMENT: &str =
-    r#"{"amount":4200,"currency":"BRL","card":"tok_visa","order":"order-842"}"#;
-pub(crate) const OTHER_PAYMENT: &str =
-    r#"{"amount":9900,"currency":"BRL","card":"tok_visa","order":"order-842"}"#;
+pub(crate) const PAYMENT: &str = r#"{"amount":4200,"currency":"BRL","card":"tok_visa","order":"order-842"}"#;
+pub(crate) const OTHER_PAYMENT: &str = r#"{"amount":9900,"currency":"BRL","card":"tok_visa","order":"order-842"}"#;
 pub(crate) const DECLINED: &str = r#"{"amount":4200,"currency":"BRL","card":"tok_declined"}"#;
 pub(crate) const FLAKY: &str = r#"{"amount":4200,"currency":"BRL","card":"tok_flaky"}"#;
 
@@ -34,18 +32,9 @@ impl Bench {
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
         let dir = TempDir::new().expect("a directory");
-        let mut config = Config {
-            database: dir.path().join("payments.sqlite"),
-            control: true,
-            ..Config::default()
-        };
+        let mut config = Config { database: dir.path().join("payments.sqlite"), control: true, ..Config::default() };
         change(&mut config);
-        Self {
-            running: start(config.clone()).await.expect("a server"),
-            config,
-            client: client(),
-            _dir: dir,
-        }
+        Self { running: start(config.clone()).await.expect("a server"), config, client: client(), _dir: dir }
     }
 
     /// Stops the server and starts another on the same file.
@@ -88,19 +77,11 @@ impl Bench {
 }
 
 pub(crate) fn client() -> Client {
-    Client::builder()
-        .timeout(CLIENT_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .expect("a client")
+    Client::builder().timeout(CLIENT_TIMEOUT).redirect(reqwest::redirect::Policy::none()).build().expect("a client")
 }
 
 pub(crate) fn pay(client: &Client, url: &str, key: &str, body: &'static str) -> RequestBuilder {
-    client
-        .post(url)
-        .header("content-type", "application/json")
-        .header("idempotency-key", key)
-        .body(body)
+    client.post(url).header("content-type", "application/json").header("idempotency-key", key).body(body)
 }
 
 pub(crate) async fn arm(client: &Client, url: &str, switches: Value) {
@@ -140,15 +121,10 @@ impl Answer {
     }
 
     pub(crate) fn problem(&self) -> String {
-        assert_eq!(
-            self.content_type.as_deref(),
-            Some("application/problem+json")
-        );
+        assert_eq!(self.content_type.as_deref(), Some("application/problem+json"));
         let problem: Value = serde_json::from_slice(&self.body).expect("JSON");
         assert_eq!(problem["status"], self.status);
         let kind = problem["type"].as_str().expect("a type");
-        kind.strip_prefix("urn:intento:problem:")
-            .expect("one of our problems")
-            .to_owned()
+        kind.strip_prefix("urn:intento:problem:").expect("one of our problems").to_owned()
     }
 }

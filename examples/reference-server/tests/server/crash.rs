@@ -29,9 +29,7 @@ async fn aborted_after_its_reservation_the_payment_is_made_once_after_the_lease(
 async fn killed_after_its_reservation_the_payment_is_made_once_after_the_lease() {
     let shop = Shop::new();
     let mut server = shop.open().await;
-    server
-        .arm(json!({ "stall_before_commit_ms": 60_000 }))
-        .await;
+    server.arm(json!({ "stall_before_commit_ms": 60_000 })).await;
     let lost = tokio::spawn(server.pay().send());
     shop.until(|seen| seen.counters.executions == 1).await;
     server.process.kill().await.expect("SIGKILL");
@@ -152,7 +150,7 @@ impl Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_reference-server"))
             .args(["--listen", "127.0.0.1:0", "--control", "--database"])
             .arg(database)
-            .args(["--handler-timeout-ms", "500", "--lease-ms", "1500"])
+            .args(["--handler-timeout-ms", "500", "--lease-ms", "3000"])
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
@@ -161,28 +159,14 @@ impl Server {
         let first = BufReader::new(stdout).lines().next_line().await;
         let line = first.expect("output").expect("a line");
         let base = line.strip_prefix("listening on ").expect("the address");
-        Self {
-            process,
-            base: base.to_owned(),
-            client: client(),
-        }
+        Self { process, base: base.to_owned(), client: client() }
     }
 
     fn pay(&self) -> reqwest::RequestBuilder {
-        pay(
-            &self.client,
-            &format!("{}/payments", self.base),
-            KEY,
-            PAYMENT,
-        )
+        pay(&self.client, &format!("{}/payments", self.base), KEY, PAYMENT)
     }
 
     async fn arm(&self, switches: Value) {
-        arm(
-            &self.client,
-            &format!("{}/control/faults", self.base),
-            switches,
-        )
-        .await;
+        arm(&self.client, &format!("{}/control/faults", self.base), switches).await;
     }
 }

@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use reference_server::ledger::inspect;
 use reference_server::{Config, StartError, start};
 use reqwest::Method;
 use reqwest::header::HeaderMap;
@@ -22,10 +23,7 @@ async fn a_preflight_allows_what_a_payment_needs_to_the_listed_origin_only() {
             .request(Method::OPTIONS, bench.url("/payments"))
             .header("origin", origin)
             .header("access-control-request-method", "POST")
-            .header(
-                "access-control-request-headers",
-                "authorization,content-type,idempotency-key",
-            )
+            .header("access-control-request-headers", "authorization,content-type,idempotency-key")
     };
     let ours = preflight(SHOP).send().await.expect("an answer");
     assert!(ours.status().is_success());
@@ -39,16 +37,8 @@ async fn a_preflight_allows_what_a_payment_needs_to_the_listed_origin_only() {
 
     let foreign = preflight("http://127.0.0.1:5174").send().await;
     let foreign = foreign.expect("an answer");
-    assert!(
-        !foreign
-            .headers()
-            .contains_key("access-control-allow-origin")
-    );
-    assert_eq!(
-        bench.inspect().counters.wire,
-        0,
-        "preflights are not payments"
-    );
+    assert!(!foreign.headers().contains_key("access-control-allow-origin"));
+    assert_eq!(bench.inspect().counters.wire, 0, "preflights are not payments");
 }
 
 #[tokio::test]
@@ -56,19 +46,9 @@ async fn every_answer_exposes_what_the_client_judges_by() {
     let bench = Bench::start_with(|config| config.allowed_origins.push(SHOP.to_owned())).await;
     let keyless = bench.client.post(bench.url("/payments"));
     for request in [bench.pay(KEY, PAYMENT), bench.pay(KEY, PAYMENT), keyless] {
-        let answer = request
-            .header("origin", SHOP)
-            .send()
-            .await
-            .expect("an answer");
+        let answer = request.header("origin", SHOP).send().await.expect("an answer");
         let exposed = list(answer.headers(), "access-control-expose-headers");
-        for header in [
-            "retry-after",
-            "date",
-            "location",
-            "idempotency-key",
-            "idempotent-replayed",
-        ] {
+        for header in ["retry-after", "date", "location", "idempotency-key", "idempotent-replayed"] {
             assert!(exposed.contains(&header.to_owned()), "{exposed:?}");
         }
         assert_eq!(answer.headers()["access-control-allow-origin"], SHOP);
@@ -79,10 +59,7 @@ async fn every_answer_exposes_what_the_client_judges_by() {
 #[tokio::test]
 async fn health_answers_a_probe_from_the_page() {
     let bench = Bench::start_with(|config| config.allowed_origins.push(SHOP.to_owned())).await;
-    let probe = bench
-        .client
-        .get(bench.url("/health"))
-        .header("origin", SHOP);
+    let probe = bench.client.get(bench.url("/health")).header("origin", SHOP);
     let answer = probe.send().await.expect("an answer");
     assert_eq!(answer.status(), 204);
     assert_eq!(answer.headers()["access-control-allow-origin"], SHOP);
@@ -116,10 +93,7 @@ async fn an_oversized_body_is_refused_unread() {
     let bench = Bench::start().await;
     let request = bench.pay(KEY, PAYMENT).body(" ".repeat(17 * 1024));
     let answer = Answer::of(request).await;
-    assert_eq!(
-        (answer.status, answer.problem().as_str()),
-        (400, "bad-request")
-    );
+    assert_eq!((answer.status, answer.problem().as_str()), (400, "bad-request"));
     let seen = bench.inspect();
     assert_eq!((seen.counters.wire, seen.counters.reservations), (1, 0));
     assert_eq!(seen.wire[0].body_sha256, None);
@@ -133,26 +107,17 @@ async fn files_come_with_policy_and_type_and_only_from_their_roots() {
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
         std::fs::write(path, name).expect("a file");
     };
-    for name in [
-        "www/index.html",
-        "www/app.js",
-        "pkg/intento.wasm",
-        "secret.txt",
-    ] {
+    for name in ["www/index.html", "www/app.js", "pkg/intento.wasm", "secret.txt"] {
         write(name);
     }
     let bench = Bench::start_with(|config| {
-        config.static_roots = vec![
-            ("/".to_owned(), site.path().join("www")),
-            ("/pkg".to_owned(), site.path().join("pkg")),
-        ];
+        config.static_roots =
+            vec![("/".to_owned(), site.path().join("www")), ("/pkg".to_owned(), site.path().join("pkg"))];
     })
     .await;
-    for (path, media_type) in [
-        ("/", "text/html"),
-        ("/app.js", "text/javascript"),
-        ("/pkg/intento.wasm", "application/wasm"),
-    ] {
+    for (path, media_type) in
+        [("/", "text/html"), ("/app.js", "text/javascript"), ("/pkg/intento.wasm", "application/wasm")]
+    {
         let file = bench.client.get(bench.url(path)).send().await;
         let file = file.expect("an answer");
         assert_eq!(file.status(), 200, "{path}");
@@ -163,12 +128,7 @@ async fn files_come_with_policy_and_type_and_only_from_their_roots() {
             "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' http://127.0.0.1:* http://localhost:*; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         );
     }
-    for path in [
-        "/../secret.txt",
-        "/%2e%2e/secret.txt",
-        "/pkg/..%2fsecret.txt",
-        "/pkg/..%5csecret.txt",
-    ] {
+    for path in ["/../secret.txt", "/%2e%2e/secret.txt", "/pkg/..%2fsecret.txt", "/pkg/..%5csecret.txt"] {
         let answer = raw_get(bench.running.addr, path).await;
         assert!(!answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
         assert!(!answer.ends_with("secret.txt"), "{path}: {answer}");
@@ -177,56 +137,43 @@ async fn files_come_with_policy_and_type_and_only_from_their_roots() {
 }
 
 #[tokio::test]
+async fn the_file_tells_the_same_after_a_clean_stop() {
+    let bench = Bench::start().await;
+    Answer::of(bench.pay(KEY, PAYMENT)).await;
+    let (running, stopped) = (bench.inspect(), bench.database());
+    bench.running.stop().await;
+    assert!(!stopped.with_extension("sqlite-wal").exists(), "closed");
+    assert_eq!(inspect(&stopped).expect("a server's file"), running);
+    assert_eq!(running.counters.effects, 1);
+    assert!(inspect(&stopped.with_extension("absent")).is_err());
+}
+
+#[tokio::test]
 async fn a_configuration_that_cannot_keep_the_promise_does_not_start() {
     let dir = TempDir::new().expect("a directory");
-    let base = Config {
-        database: dir.path().join("payments.sqlite"),
-        ..Config::default()
-    };
+    let base = Config { database: dir.path().join("payments.sqlite"), ..Config::default() };
     let refusal = |config: Config| async move { start(config).await.expect_err("a refusal") };
 
-    let error = refusal(Config {
-        handler_timeout: Duration::from_secs(10),
-        lease: Duration::from_secs(10),
-        ..base.clone()
-    });
+    let error =
+        refusal(Config { handler_timeout: Duration::from_secs(10), lease: Duration::from_secs(10), ..base.clone() });
     assert!(matches!(error.await, StartError::LeaseTooShort { .. }));
-    let error = refusal(Config {
-        control: true,
-        listen: SocketAddr::from(([0, 0, 0, 0], 0)),
-        ..base.clone()
-    });
+    let error = refusal(Config { control: true, listen: SocketAddr::from(([0, 0, 0, 0], 0)), ..base.clone() });
     assert!(matches!(error.await, StartError::ControlOffLoopback(_)));
     for origin in ["*", "127.0.0.1:80", "http://127.0.0.1:80/", "http://"] {
-        let error = refusal(Config {
-            allowed_origins: vec![origin.to_owned()],
-            ..base.clone()
-        });
+        let error = refusal(Config { allowed_origins: vec![origin.to_owned()], ..base.clone() });
         assert!(matches!(error.await, StartError::BadOrigin(_)), "{origin}");
     }
     for prefix in ["", "pkg", "/pkg/", "/{path}", "/payments", "/control/x"] {
-        let error = refusal(Config {
-            static_roots: vec![(prefix.to_owned(), PathBuf::from("www"))],
-            ..base.clone()
-        });
-        assert!(
-            matches!(error.await, StartError::BadStaticPrefix(_)),
-            "{prefix}"
-        );
+        let error = refusal(Config { static_roots: vec![(prefix.to_owned(), PathBuf::from("www"))], ..base.clone() });
+        assert!(matches!(error.await, StartError::BadStaticPrefix(_)), "{prefix}");
     }
-    let error = refusal(Config {
-        database: dir.path().join("absent/payments.sqlite"),
-        ..base.clone()
-    });
+    let error = refusal(Config { database: dir.path().join("absent/payments.sqlite"), ..base.clone() });
     assert!(matches!(error.await, StartError::Database { .. }));
 }
 
 fn list(headers: &HeaderMap, name: &str) -> Vec<String> {
     let value = headers.get(name).expect(name).to_str().expect("ASCII");
-    value
-        .split(',')
-        .map(|item| item.trim().to_ascii_lowercase())
-        .collect()
+    value.split(',').map(|item| item.trim().to_ascii_lowercase()).collect()
 }
 
 /// A client library would tidy the path before sending it.

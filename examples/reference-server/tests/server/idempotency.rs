@@ -18,10 +18,7 @@ async fn a_repetition_gets_the_stored_bytes_with_marker_and_echo() {
     assert_eq!(receipt["amount"], 4200);
     assert_eq!(first.echo.as_deref(), Some(KEY));
     assert_eq!(first.replayed, None);
-    let replay = Answer {
-        replayed: Some("true".to_owned()),
-        ..first
-    };
+    let replay = Answer { replayed: Some("true".to_owned()), ..first };
     assert_eq!(again, replay);
 
     let seen = bench.inspect();
@@ -38,10 +35,7 @@ async fn a_repetition_gets_the_stored_bytes_with_marker_and_echo() {
     assert!(seen.wire[0].answered && seen.wire[1].answered);
     assert_eq!(seen.wire[0].body_sha256, seen.wire[1].body_sha256);
     assert_eq!(seen.wire[1].key.as_deref(), Some(KEY));
-    assert_eq!(
-        seen.wire[1].key_hash.as_deref(),
-        Some(seen.effects[0].key_hash.as_str())
-    );
+    assert_eq!(seen.wire[1].key_hash.as_deref(), Some(seen.effects[0].key_hash.as_str()));
 }
 
 #[tokio::test]
@@ -66,7 +60,7 @@ async fn thirty_two_requests_at_two_servers_run_once_and_converge() {
         _ => format!("http://{}/payments", second.addr),
     };
     // Slow enough that others arrive while the first is running.
-    bench.arm(json!({ "stall_before_commit_ms": 200 })).await;
+    bench.arm(json!({ "stall_before_commit_ms": 400 })).await;
     let requests: Vec<_> = (0..32)
         .map(|index| {
             let request = pay(&bench.client, &url(index), KEY, PAYMENT);
@@ -107,11 +101,9 @@ async fn thirty_two_requests_at_two_servers_run_once_and_converge() {
 #[tokio::test]
 async fn another_payload_is_refused_in_progress_and_after_and_changes_nothing() {
     let bench = Bench::start().await;
-    bench.arm(json!({ "stall_before_commit_ms": 400 })).await;
+    bench.arm(json!({ "stall_before_commit_ms": 1_000 })).await;
     let first = tokio::spawn(Answer::of(bench.pay(KEY, PAYMENT)));
-    bench
-        .until("the handler ran", |seen| seen.counters.executions == 1)
-        .await;
+    bench.until("the handler ran", |seen| seen.counters.executions == 1).await;
 
     let during = Answer::of(bench.pay(KEY, OTHER_PAYMENT)).await;
     assert_eq!(bench.inspect().counters.commits, 0, "it was still running");
@@ -136,10 +128,7 @@ async fn a_different_content_type_is_a_different_request() {
     let bench = Bench::start().await;
     Answer::of(bench.pay(KEY, PAYMENT)).await;
     let mut request = bench.pay(KEY, PAYMENT).build().expect("a request");
-    request.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/json; charset=utf-8"),
-    );
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
     let answer = bench.client.execute(request).await.expect("an answer");
     assert_eq!(answer.status(), 422);
 }
@@ -147,11 +136,7 @@ async fn a_different_content_type_is_a_different_request() {
 #[tokio::test]
 async fn a_request_without_exactly_one_good_key_reserves_nothing() {
     let bench = Bench::start().await;
-    let keyless = bench
-        .client
-        .post(bench.url("/payments"))
-        .header("content-type", "application/json")
-        .body(PAYMENT);
+    let keyless = bench.client.post(bench.url("/payments")).header("content-type", "application/json").body(PAYMENT);
     let answer = Answer::of(keyless).await;
     assert_eq!((answer.status, answer.echo.clone()), (400, None));
     assert_eq!(answer.problem(), "key-missing");
@@ -265,8 +250,7 @@ async fn an_expired_key_is_refused_and_never_runs_again() {
     let file = rusqlite::Connection::open(bench.database()).expect("the file");
     // The server sweeps when it starts.
     let bench = bench.restart().await;
-    let pruned =
-        "SELECT body IS NULL AND effect_id = ?1 FROM reservations WHERE state = 'tombstone'";
+    let pruned = "SELECT body IS NULL AND effect_id = ?1 FROM reservations WHERE state = 'tombstone'";
     for _ in 0..400 {
         if file.query_row(pruned, [&id], |row| row.get(0)) == Ok(true) {
             break;
@@ -293,15 +277,11 @@ async fn a_key_whose_record_is_lost_cannot_charge_twice() {
     let bench = Bench::start().await;
     Answer::of(bench.pay(KEY, PAYMENT)).await;
     let file = rusqlite::Connection::open(bench.database()).expect("the file");
-    file.execute("DELETE FROM reservations", [])
-        .expect("a delete");
+    file.execute("DELETE FROM reservations", []).expect("a delete");
 
     for _ in 0..2 {
         let answer = Answer::of(bench.pay(KEY, PAYMENT)).await;
-        assert_eq!(
-            (answer.status, answer.problem().as_str()),
-            (410, "key-expired")
-        );
+        assert_eq!((answer.status, answer.problem().as_str()), (410, "key-expired"));
     }
     let counters = bench.inspect().counters;
     assert_eq!(counters.effects, 1);
@@ -320,11 +300,7 @@ async fn no_card_token_reaches_the_file() {
     for file in std::fs::read_dir(dir).expect("a directory") {
         bytes.extend(std::fs::read(file.expect("a file").path()).expect("its bytes"));
     }
-    let found = |text: &str| {
-        bytes
-            .windows(text.len())
-            .any(|part| part == text.as_bytes())
-    };
+    let found = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(found("order-842"), "the search works");
     assert!(!found("tok_"));
 }

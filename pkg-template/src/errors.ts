@@ -1,0 +1,70 @@
+import type { IntentSnapshot } from './types.js';
+
+/** Every way a call can fail. The engine has the same list; a test compares them. */
+export type ErrorCode =
+  | 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict'
+  | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict'
+  | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid'
+  | 'body_unstorable' | 'body_too_large' | 'expires_in_invalid' | 'unknown_intent' | 'closed' | 'ledger_full'
+  | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'ledger_unreadable' | 'storage_failed'
+  | 'commit_unknown' | 'engine_dead';
+
+/** Who can mend it: the calling code, the browser or its policy, the device's storage, or intento. */
+export type Blame = 'app' | 'platform' | 'storage' | 'intento';
+
+/** The one error class. Branch on `code`; show `remedy` to a developer. Holds neither key nor payload. */
+export class IntentoError extends Error {
+  override readonly name = 'IntentoError';
+  readonly code: ErrorCode;
+  readonly blame: Blame;
+  /** What to do, in one sentence. */
+  readonly remedy: string;
+  /** A name from the app's own code: an option, a field, a header. */
+  readonly detail: string | null;
+  /** With `reference_conflict`: the intent that already has this reference. */
+  readonly existing: IntentSnapshot | null;
+
+  constructor(plain: PlainError, cause?: unknown) {
+    const where = plain.detail === null ? '' : ` (${plain.detail})`;
+    super(`${plain.code}${where}: ${plain.remedy}`, cause === undefined ? undefined : { cause });
+    this.code = plain.code;
+    this.blame = plain.blame;
+    this.remedy = plain.remedy;
+    this.detail = plain.detail;
+    this.existing = plain.existing;
+  }
+}
+
+/** What the engine rejects with. */
+export interface PlainError {
+  code: ErrorCode;
+  blame: Blame;
+  remedy: string;
+  detail: string | null;
+  existing: IntentSnapshot | null;
+}
+
+/** The engine's plain error as the one error class; anything else means that the engine itself has failed. */
+export function asIntentoError(error: unknown): IntentoError {
+  if (error instanceof IntentoError) return error;
+  if (isPlainError(error)) return new IntentoError(error);
+  return new IntentoError(
+    {
+      code: 'engine_dead',
+      blame: 'intento',
+      remedy: 'Reload the page: the queue goes on from the ledger. Please report this.',
+      detail: null,
+      existing: null,
+    },
+    error,
+  );
+}
+
+/** An error of this face, before the engine is asked. */
+export function appError(code: ErrorCode, remedy: string, detail: string | null = null): IntentoError {
+  return new IntentoError({ code, blame: 'app', remedy, detail, existing: null });
+}
+
+function isPlainError(error: unknown): error is PlainError {
+  return typeof error === 'object' && error !== null && Object.hasOwn(error, 'code') && Object.hasOwn(error, 'remedy');
+}

@@ -1,0 +1,95 @@
+import { canonicalJson } from './canonical-json.js';
+import { appError } from './errors.js';
+import type { QueueOptions, Submission } from './types.js';
+
+/** What the engine takes: own properties only, so that a polluted prototype cannot add an option. */
+export interface PlainOptions {
+  scope: string | null;
+  contractText: string | null;
+  contract: unknown;
+  baseUrl: string | null;
+  extraOrigins: readonly string[];
+  probeUrl: string | null;
+  attemptDeadlineMs: number | null;
+  authorize: QueueOptions['authorize'] | null;
+}
+
+export function plainOptions(options: QueueOptions): PlainOptions {
+  if (typeof options !== 'object' || options === null) throw invalid('options');
+  const contract = own(options, 'contract');
+  if (contract !== undefined && (typeof contract !== 'object' || contract === null)) throw invalid('contract');
+  const extraOrigins = own(options, 'extraOrigins') ?? [];
+  if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
+  return {
+    scope: text(own(options, 'scope'), 'scope'),
+    contractText: contract === undefined ? null : canonicalJson(contract),
+    contract,
+    baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
+    extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
+    probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
+    attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
+    authorize: callable(own(options, 'authorize'), 'authorize'),
+  };
+}
+
+export function plainSubmission(submission: Submission): object {
+  if (typeof submission !== 'object' || submission === null) throw invalid('submission');
+  const request = own(submission, 'request');
+  if (typeof request !== 'object' || request === null) throw invalid('request');
+  const reference = own(submission, 'reference');
+  const expiresIn = own(submission, 'expiresIn');
+  if (expiresIn !== undefined && expiresIn !== null && typeof expiresIn !== 'number') {
+    throw appError('expires_in_invalid', 'Pass expiresIn as milliseconds above 0, or null for never.');
+  }
+  if (reference !== undefined && reference !== null && typeof reference !== 'string') {
+    throw appError('reference_invalid', 'Pass reference as a string, or null to opt out.');
+  }
+  const body = own(request, 'body');
+  return {
+    operation: text(own(submission, 'operation'), 'operation') ?? '',
+    hasReference: reference !== undefined,
+    reference: reference ?? null,
+    method: text(own(request, 'method'), 'method') ?? '',
+    url: text(own(request, 'url'), 'url') ?? '',
+    headers: headerPairs(own(request, 'headers')),
+    body: body === undefined ? null : canonicalJson(body),
+    hasExpiresIn: expiresIn !== undefined,
+    expiresIn: expiresIn ?? null,
+  };
+}
+
+/** Headers as pairs. Values must be strings: a number or an array would travel as something else than it is. */
+export function headerPairs(headers: unknown): [string, string][] {
+  if (headers === undefined) return [];
+  if (typeof headers !== 'object' || headers === null) throw invalid('headers');
+  return Object.entries(headers).map(([name, value]) => {
+    if (typeof value !== 'string') throw appError('header_invalid', 'Pass header values as strings.', name);
+    return [name, value];
+  });
+}
+
+export function own<T extends object, K extends keyof T & string>(from: T, name: K): T[K] | undefined {
+  return Object.hasOwn(from, name) ? from[name] : undefined;
+}
+
+function text(value: unknown, name: string): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw invalid(name);
+  return value;
+}
+
+function numeric(value: unknown, name: string): number | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'number') throw invalid(name);
+  return value;
+}
+
+function callable(value: QueueOptions['authorize'], name: string): QueueOptions['authorize'] | null {
+  if (value === undefined) return null;
+  if (typeof value !== 'function') throw invalid(name);
+  return value;
+}
+
+function invalid(name: string) {
+  return appError('option_invalid', 'Correct the option that the detail names.', name);
+}

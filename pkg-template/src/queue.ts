@@ -1,0 +1,137 @@
+import type { RawQueue } from './core.js';
+import { asIntentoError } from './errors.js';
+import { plainSubmission } from './plain.js';
+import { shape, type PlainSettled } from './settled.js';
+import type { Intent, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
+
+/** Listeners, and the newest snapshot of each intent that somebody holds. */
+export class News {
+  readonly #listeners = new Set<(snapshot: IntentSnapshot) => void>();
+
+  tell(snapshot: IntentSnapshot): void {
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(snapshot);
+      } catch (error) {
+        // A listener's failure is the app's to see, and nobody else's to suffer.
+        reportError(error);
+      }
+    }
+  }
+
+  listen(listener: (snapshot: IntentSnapshot) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+export class OpenQueue implements Queue {
+  readonly #raw: RawQueue;
+  readonly #news: News;
+  readonly #released: () => boolean;
+
+  /** `released` says whether the last holder of this queue has let it go. */
+  constructor(raw: RawQueue, news: News, released: () => boolean) {
+    this.#raw = raw;
+    this.#news = news;
+    this.#released = released;
+  }
+
+  async submit(submission: Submission): Promise<Intent> {
+    const plain = plainSubmission(submission);
+    const stored = (await this.#ask(() => this.#raw.submit(plain))) as {
+      intent: IntentSnapshot;
+      created: boolean;
+      durability: Receipt['durability'];
+    };
+    return this.#intent(stored.intent, { created: stored.created, durability: stored.durability });
+  }
+
+  async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
+    const all = (await this.#ask(() => this.#raw.intents())) as IntentSnapshot[];
+    return filter.state === undefined ? all : all.filter((intent) => intent.state === filter.state);
+  }
+
+  async intent(id: string): Promise<Intent | null> {
+    const found = (await this.#ask(() => this.#raw.intent(String(id)))) as IntentSnapshot | null;
+    if (found === null) return null;
+    return this.#intent(found, { created: false, durability: this.#raw.durability() as Receipt['durability'] });
+  }
+
+  on<E extends keyof QueueEvents>(_event: E, listener: (value: QueueEvents[E]) => void): () => void {
+    return this.#news.listen(listener);
+  }
+
+  close(): void {
+    if (this.#released()) this.#raw.close();
+  }
+
+  #intent(snapshot: IntentSnapshot, receipt: Receipt): Intent {
+    return new HeldIntent(snapshot, receipt, this.#news, {
+      settled: (within) => this.#ask(() => this.#raw.settled(snapshot.id, within)) as Promise<PlainSettled>,
+      cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<boolean>,
+    });
+  }
+
+  async #ask(call: () => Promise<unknown>): Promise<unknown> {
+    try {
+      return await call();
+    } catch (error) {
+      throw asIntentoError(error);
+    }
+  }
+}
+
+interface Calls {
+  settled(within: number | undefined): Promise<PlainSettled>;
+  cancel(): Promise<boolean>;
+}
+
+class HeldIntent implements Intent {
+  readonly receipt: Receipt;
+  #snapshot: IntentSnapshot;
+  readonly #calls: Calls;
+
+  constructor(snapshot: IntentSnapshot, receipt: Receipt, news: News, calls: Calls) {
+    this.receipt = receipt;
+    this.#snapshot = snapshot;
+    this.#calls = calls;
+    // Weakly: an app may hold thousands of intents for a moment, and a queue for a day.
+    const self = new WeakRef(this);
+    const stop = news.listen((newer) => {
+      const intent = self.deref();
+      if (intent === undefined) stop();
+      else if (newer.id === intent.#snapshot.id) intent.#snapshot = newer;
+    });
+  }
+
+  get id(): string {
+    return this.#snapshot.id;
+  }
+
+  get operation(): string {
+    return this.#snapshot.operation;
+  }
+
+  get reference(): string | null {
+    return this.#snapshot.reference;
+  }
+
+  get snapshot(): IntentSnapshot {
+    return this.#snapshot;
+  }
+
+  get safeToReplace(): boolean {
+    return this.#snapshot.safeToReplace;
+  }
+
+  async settled(options: { within?: number } = {}): Promise<Settled> {
+    const known = shape(await this.#calls.settled(options.within));
+    this.#snapshot = known.intent;
+    return known;
+  }
+
+  cancel(): Promise<boolean> {
+    return this.#calls.cancel();
+  }
+}

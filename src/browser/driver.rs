@@ -1,0 +1,328 @@
+//! The driver: one loop a realm. Feeds inputs to the engine, does what it asks, waits. It decides nothing.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use gloo_timers::callback::Timeout;
+use wasm_bindgen_futures::spawn_local;
+
+use super::channel::Channel;
+use super::clock::moment;
+use super::indexeddb::{DATABASE, IndexedDb};
+use super::lifecycle::{Lifecycle, is_online};
+use super::{entropy, fetch, probe};
+use crate::core::change::{Applied, Change, ContractSnapshot};
+use crate::core::contract::Answer;
+use crate::core::effect::Effect;
+use crate::core::engine::{Engine, Settings};
+use crate::core::error::{Error, ErrorCode};
+use crate::core::input::{Authorized, CommitError, Input, Ticket, Wake};
+use crate::core::intent::IntentRecord;
+use crate::core::key::{IntentId, RealmId, ScopeHash};
+use crate::core::record::{Record, RecordKey, Versioned};
+use crate::core::submission::{Destinations, Submission, SubmitContext};
+use crate::core::time::{LedgerClock, Reading, Stamp};
+use crate::ledger::store::{Store, commit_batch};
+
+/// What a queue is opened with, checked.
+#[derive(Debug)]
+pub struct Opening {
+    pub scope: ScopeHash,
+    pub contract: ContractSnapshot,
+    pub destinations: Destinations,
+    pub origins: Vec<String>,
+    /// The app's probe, and the origin it speaks for.
+    pub probe: Option<(String, String)>,
+    pub attempt_ms: u64,
+}
+
+/// What a driver needs of the app: credentials for an attempt, and somebody to tell.
+pub trait App {
+    /// Credentials for one attempt.
+    fn authorize(&self) -> impl Future<Output = Authorized> + 'static;
+    /// An intent's record changed. `answer` is there only if it could not be written.
+    fn changed(&self, news: &News);
+    /// An intent that is waited for cannot be found.
+    fn missing(&self, intent: &IntentId);
+}
+
+/// What is now known of an intent.
+#[derive(Debug)]
+pub struct News {
+    pub intent: IntentRecord,
+    pub stamp: Stamp,
+    pub durable: bool,
+    pub answer: Option<Answer>,
+}
+
+/// A caller's answer.
+pub type Done = Box<dyn FnOnce(Result<Applied, CommitError>)>;
+
+/// One realm's running queue.
+pub struct Driver<A> {
+    engine: RefCell<Engine>,
+    store: IndexedDb,
+    opening: Opening,
+    app: A,
+    callers: RefCell<BTreeMap<u64, Done>>,
+    tickets: Cell<u64>,
+    timer: RefCell<Option<Timeout>>,
+    channel: RefCell<Option<Channel>>,
+    lifecycle: RefCell<Option<Lifecycle>>,
+    closed: Cell<bool>,
+}
+
+impl<A: App + 'static> Driver<A> {
+    /// Opens the ledger and starts to drain it.
+    pub async fn open(opening: Opening, app: A) -> Result<Rc<Self>, Error> {
+        let owner = RealmId::new(entropy::draw()?);
+        let seed = entropy::draw()?.0.iter().fold(0, |seed: u64, byte| (seed << 8) ^ (seed >> 56) ^ u64::from(*byte));
+        let store = IndexedDb::open(DATABASE).await?;
+        let settings = Settings {
+            scope: opening.scope.clone(),
+            owner,
+            jitter_seed: seed,
+            attempt_ms: opening.attempt_ms,
+            window_ms: opening.contract.contract.window_ms(),
+            origins: opening.origins.clone(),
+            online: is_online(),
+        };
+        let driver = Rc::new(Self {
+            engine: RefCell::new(Engine::new(settings, moment())),
+            store,
+            opening,
+            app,
+            callers: RefCell::default(),
+            tickets: Cell::new(0),
+            timer: RefCell::default(),
+            channel: RefCell::default(),
+            lifecycle: RefCell::default(),
+            closed: Cell::new(false),
+        });
+        let clock = driver.read(&RecordKey::Clock).await.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?;
+        let clock = match clock.record {
+            None => None,
+            Some(Record::Clock(clock)) => Some(clock),
+            Some(_) => return Err(ErrorCode::LedgerUnreadable.into()),
+        };
+        driver.listen();
+        let origins = driver.origins().await;
+        driver.feed(Input::Started { clock, origins });
+        Ok(driver)
+    }
+
+    /// Checks a submission and queues it; `done` hears when it is durable or why it is not.
+    pub fn submit(self: &Rc<Self>, submission: Submission, done: Done) -> Result<(), Error> {
+        let context = SubmitContext {
+            scope: &self.opening.scope,
+            contract: &self.opening.contract,
+            destinations: &self.opening.destinations,
+        };
+        let submit = submission.into_change(context, entropy::draw()?, entropy::draw()?)?;
+        let ticket = self.ticket(done);
+        self.feed(Input::Submit { ticket, submit: Box::new(submit) });
+        Ok(())
+    }
+
+    pub fn cancel(self: &Rc<Self>, intent: IntentId, done: Done) {
+        let ticket = self.ticket(done);
+        self.feed(Input::Cancel { ticket, intent });
+    }
+
+    pub fn watch(self: &Rc<Self>, intent: IntentId) {
+        self.feed(Input::Watch(intent));
+    }
+
+    pub fn unwatch(self: &Rc<Self>, intent: IntentId) {
+        self.feed(Input::Unwatch(intent));
+    }
+
+    pub fn store(&self) -> &IndexedDb {
+        &self.store
+    }
+
+    pub fn app(&self) -> &A {
+        &self.app
+    }
+
+    pub fn scope(&self) -> &ScopeHash {
+        &self.opening.scope
+    }
+
+    /// The ledger time now.
+    pub fn stamp(&self) -> Stamp {
+        self.engine.borrow().stamp()
+    }
+
+    /// The intent with that id, if it is one of this scope.
+    pub async fn find(&self, intent: &IntentId) -> Result<Option<IntentRecord>, Error> {
+        let found = self.read(&RecordKey::Intent(intent.clone())).await;
+        match found.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?.record {
+            Some(Record::Intent(record)) => Ok(Some(*record).filter(|record| record.scope == self.opening.scope)),
+            Some(Record::Undecodable) => Err(ErrorCode::LedgerUnreadable.into()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The answer kept with an intent.
+    pub async fn answer(&self, intent: &IntentId) -> Option<Answer> {
+        match self.read(&RecordKey::Payload(intent.clone())).await.ok()?.record? {
+            Record::Payload(payload) => payload.answer.map(|(_, answer)| answer),
+            _ => None,
+        }
+    }
+
+    /// Stops this realm: nothing new is sent; what is on the wire is still recorded.
+    pub fn close(self: &Rc<Self>) {
+        if self.closed.replace(true) {
+            return;
+        }
+        *self.lifecycle.borrow_mut() = None;
+        *self.channel.borrow_mut() = None;
+        self.feed(Input::Wake(Wake::Suspended));
+        *self.timer.borrow_mut() = None;
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    /// One input, then everything the engine asks for, in this same task: a guard that has just passed is followed
+    /// by its `fetch` before anything else can run (P2.6).
+    fn feed(self: &Rc<Self>, input: Input) {
+        let effects: Vec<Effect> = {
+            let mut engine = self.engine.borrow_mut();
+            engine.handle(input, moment());
+            core::iter::from_fn(|| engine.poll()).collect()
+        };
+        for effect in effects {
+            self.perform(effect);
+        }
+        self.set_timer();
+    }
+
+    fn perform(self: &Rc<Self>, effect: Effect) {
+        match effect {
+            Effect::Commit { batch, reading } => self.later(async move |driver| driver.commit(batch, reading).await),
+            Effect::LoadDue { until_ms, limit } => {
+                self.later(async move |driver| driver.load_due(until_ms, limit).await)
+            }
+            Effect::Load(intent) => self.later(async move |driver| driver.load(&intent).await),
+            Effect::Probe { origin } => self.later(async move |driver| {
+                let url = driver.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
+                let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
+                driver.feed(Input::Probed { origin, ok });
+            }),
+            Effect::Authorize { intent } => self.later(async move |driver| {
+                let outcome = driver.app.authorize().await;
+                driver.feed(Input::Authorized { intent, outcome });
+            }),
+            Effect::Send(dispatch) => {
+                let flight = fetch::send(&dispatch, &self.opening.destinations);
+                let intent = dispatch.intent;
+                self.later(async move |driver| {
+                    let (observation, answer) = flight.land().await;
+                    driver.feed(Input::Fetched { intent, observation, answer });
+                });
+            }
+            Effect::Done { ticket, result } => {
+                let done = self.callers.borrow_mut().remove(&ticket);
+                if let Some(done) = done {
+                    done(result);
+                }
+            }
+            Effect::Changed { intent, durable, answer } => {
+                self.app.changed(&News { intent: *intent, stamp: self.stamp(), durable, answer });
+            }
+            Effect::Nudge(intent) => {
+                if let Some(channel) = self.channel.borrow().as_ref() {
+                    channel.nudge(&intent);
+                }
+            }
+        }
+    }
+
+    async fn commit(self: &Rc<Self>, batch: Vec<(Ticket, Change)>, reading: Reading) {
+        let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
+        let (results, clock): (Vec<_>, Option<LedgerClock>) = commit_batch(&self.store, &changes, reading).await;
+        self.feed(Input::Committed { results: tickets.into_iter().zip(results).collect(), clock });
+    }
+
+    async fn load_due(self: &Rc<Self>, until_ms: u64, limit: u32) {
+        match self.store.due(&self.opening.scope, until_ms, limit).await {
+            Ok(mut page) => {
+                page.origins = self.origins().await;
+                self.feed(Input::Due(page));
+            }
+            Err(_) => self.feed(Input::DueFailed),
+        }
+    }
+
+    async fn load(self: &Rc<Self>, intent: &IntentId) {
+        match self.find(intent).await {
+            Ok(Some(record)) => self.feed(Input::Loaded(Box::new(record))),
+            Ok(None) => self.app.missing(intent),
+            // It will be asked for again while somebody waits.
+            Err(_) => {}
+        }
+    }
+
+    async fn read(&self, key: &RecordKey) -> Result<Versioned, ()> {
+        let found = self.store.read(core::slice::from_ref(key)).await;
+        found.ok().and_then(|mut found| found.pop()).ok_or(())
+    }
+
+    /// What the ledger remembers of the queue's origins; nothing, where that cannot be read.
+    async fn origins(&self) -> Vec<(String, crate::core::reach::OriginRecord)> {
+        let origins = &self.opening.origins;
+        let keys: Vec<RecordKey> = origins.iter().cloned().map(RecordKey::Origin).collect();
+        let found = self.store.read(&keys).await.unwrap_or_default();
+        let known = origins.iter().zip(found).filter_map(|(origin, versioned)| match versioned.record {
+            Some(Record::Origin(record)) => Some((origin.clone(), record)),
+            _ => None,
+        });
+        known.collect()
+    }
+
+    fn listen(self: &Rc<Self>) {
+        let driver = Rc::downgrade(self);
+        let woken = move |wake| feed_weak(&driver, Input::Wake(wake));
+        *self.lifecycle.borrow_mut() = Some(Lifecycle::listen(woken));
+        let driver = Rc::downgrade(self);
+        *self.channel.borrow_mut() = Channel::open(DATABASE, move |intent| feed_weak(&driver, Input::Peer(intent)));
+    }
+
+    fn set_timer(self: &Rc<Self>) {
+        if self.closed.get() {
+            return;
+        }
+        let wait_ms = u32::try_from(self.engine.borrow().wake_in_ms()).unwrap_or(u32::MAX);
+        let driver = Rc::downgrade(self);
+        *self.timer.borrow_mut() = Some(Timeout::new(wait_ms, move || feed_weak(&driver, Input::Wake(Wake::Timer))));
+    }
+
+    fn ticket(&self, done: Done) -> u64 {
+        let ticket = self.tickets.get() + 1;
+        self.tickets.set(ticket);
+        self.callers.borrow_mut().insert(ticket, done);
+        ticket
+    }
+
+    fn later(self: &Rc<Self>, work: impl AsyncFnOnce(Rc<Self>) + 'static) {
+        let driver = self.clone();
+        spawn_local(async move { work(driver).await });
+    }
+}
+
+fn feed_weak<A: App + 'static>(driver: &Weak<Driver<A>>, input: Input) {
+    if let Some(driver) = driver.upgrade() {
+        driver.feed(input);
+    }
+}
+
+impl<A> core::fmt::Debug for Driver<A> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Driver").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}

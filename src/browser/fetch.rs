@@ -1,0 +1,163 @@
+//! One request, and what comes back as facts: the platform parses, the contract's names pick, nothing is judged here.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use gloo_timers::callback::Timeout;
+use js_sys::{Array, JSON, Promise, Reflect};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{AbortController, Response, ResponseType};
+
+use super::sys::{fetch, object, set};
+use super::url;
+use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
+use crate::core::effect::Dispatch;
+use crate::core::limits::{ANSWER_MAX_BYTES, TIMER_MAX_MS};
+use crate::core::submission::Destinations;
+
+/// What one attempt brought: what is judged, and what the app gets.
+type Brought = (Observation, Option<Answer>);
+
+/// A request on the wire.
+#[derive(Debug)]
+pub struct Flight {
+    response: Result<Promise, Fault>,
+    controller: Option<AbortController>,
+    timed_out: Rc<Cell<bool>>,
+    _deadline: Option<Timeout>,
+    fact_headers: Vec<String>,
+    fact_pointers: Vec<String>,
+}
+
+/// Hands a request to the browser, in this very task: the guard has just passed. Plain arguments, since patched
+/// `fetch` implementations ignore `Request` objects (hazard N15); redirects are not followed (P10); no cookies.
+pub fn send(dispatch: &Dispatch, destinations: &Destinations) -> Flight {
+    let timed_out = Rc::new(Cell::new(false));
+    let mut flight = Flight {
+        response: Err(Fault::Forbidden),
+        controller: None,
+        timed_out: timed_out.clone(),
+        _deadline: None,
+        fact_headers: dispatch.fact_headers.clone(),
+        fact_pointers: dispatch.fact_pointers.clone(),
+    };
+    // A stored URL is input, not configuration.
+    if url::parse(&dispatch.url, None).and_then(|target| destinations.check(&target)).is_err() {
+        return flight;
+    }
+    let init = init(dispatch);
+    if let Ok(controller) = AbortController::new() {
+        set(&init, "signal", &controller.signal());
+        let abort = controller.clone();
+        let deadline_ms = dispatch.deadline_ms.min(TIMER_MAX_MS) as u32;
+        flight._deadline = Some(Timeout::new(deadline_ms, move || {
+            timed_out.set(true);
+            abort.abort();
+        }));
+        flight.controller = Some(controller);
+    }
+    flight.response = fetch(&dispatch.url, &init).map_err(|_| Fault::Network);
+    flight
+}
+
+fn init(dispatch: &Dispatch) -> JsValue {
+    let pair = |(name, value): &(String, String)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(value));
+    let headers: Array = dispatch.headers.iter().map(pair).collect();
+    let init = object(&[
+        ("method", JsValue::from_str(dispatch.method.as_str())),
+        ("headers", headers.into()),
+        ("redirect", JsValue::from_str("manual")),
+        ("cache", JsValue::from_str("no-store")),
+        ("credentials", JsValue::from_str("omit")),
+    ]);
+    if let Some(body) = &dispatch.body {
+        set(&init, "body", &JsValue::from_str(body));
+    }
+    init
+}
+
+impl Flight {
+    /// Waits for the whole answer, or for the reason why there is none.
+    pub async fn land(self) -> Brought {
+        match self.answer().await {
+            Ok(brought) => brought,
+            Err(_) if self.timed_out.get() => (Observation::Fault(Fault::Timeout), None),
+            Err(fault) => (Observation::Fault(fault), None),
+        }
+    }
+
+    async fn answer(&self) -> Result<Brought, Fault> {
+        let response = JsFuture::from(self.response.clone()?).await.map_err(|_| Fault::Network)?;
+        let response: Response = response.dyn_into().map_err(|_| Fault::Network)?;
+        if response.type_() == ResponseType::Opaqueredirect || response.redirected() {
+            return Err(Fault::Redirected);
+        }
+        if response.status() == 0 {
+            return Err(Fault::Network);
+        }
+        let header = |name: &str| response.headers().get(name).ok().flatten();
+        let announced = header("content-length").and_then(|length| length.parse::<usize>().ok());
+        if announced.is_some_and(|length| length > ANSWER_MAX_BYTES) {
+            if let Some(controller) = &self.controller {
+                controller.abort();
+            }
+            return Err(Fault::TooLarge);
+        }
+        let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
+        let visible = self.fact_headers.iter().filter_map(|name| Some((name.clone(), header(name)?)));
+        let headers = visible.collect();
+        let text = JsFuture::from(response.text().map_err(|_| Fault::Truncated)?).await;
+        let text = text.ok().and_then(|text| text.as_string()).ok_or(Fault::Truncated)?;
+        if text.len() > ANSWER_MAX_BYTES {
+            return Err(Fault::TooLarge);
+        }
+        let pointers = self.pointers(media_type.as_deref(), &text)?;
+        let status = response.status();
+        let facts = Facts { status, media_type: media_type.clone(), headers, pointers, body_empty: text.is_empty() };
+        let body = (!text.is_empty()).then_some(text);
+        Ok((Observation::Reply(facts), Some(Answer { status, media_type, body })))
+    }
+
+    /// The scalars at the contract's pointers. JSON that does not parse was cut off on its way.
+    fn pointers(
+        &self,
+        media_type: Option<&str>,
+        text: &str,
+    ) -> Result<std::collections::BTreeMap<String, FactValue>, Fault> {
+        let is_json = media_type.is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"));
+        if !is_json || text.is_empty() {
+            return Ok(Default::default());
+        }
+        let document = JSON::parse(text).map_err(|_| Fault::Truncated)?;
+        let resolved =
+            self.fact_pointers.iter().filter_map(|pointer| Some((pointer.clone(), scalar(&document, pointer)?)));
+        Ok(resolved.collect())
+    }
+}
+
+/// A media type without its parameters, lower-case.
+fn essence(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The scalar at a JSON pointer (RFC 6901).
+fn scalar(document: &JsValue, pointer: &str) -> Option<FactValue> {
+    let mut value = document.clone();
+    for token in pointer.split('/').skip(1) {
+        let member = JsValue::from_str(&token.replace("~1", "/").replace("~0", "~"));
+        if !value.is_object() || !js_sys::Object::has_own(value.unchecked_ref::<js_sys::Object>(), &member) {
+            return None;
+        }
+        value = Reflect::get(&value, &member).ok()?;
+    }
+    if let Some(text) = value.as_string() {
+        return Some(FactValue::Text(text));
+    }
+    if let Some(truth) = value.as_bool() {
+        return Some(FactValue::Bool(truth));
+    }
+    value.as_f64().map(|number| {
+        if js_sys::Number::is_safe_integer(&value) { FactValue::Integer(number as i64) } else { FactValue::Inexact }
+    })
+}

@@ -1,0 +1,230 @@
+//! The strong tier: IndexedDB with strict durability. One transaction holds the reads, the decision, made
+//! synchronously inside a request's callback, and the writes; it is durable at `complete`, not before (law 1).
+
+mod open;
+mod transaction;
+
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use js_sys::Array;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{IdbDatabase, IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
+
+use super::codec::{decode, from_js};
+use super::sys::Deferred;
+use crate::core::change::Change;
+use crate::core::error::ErrorCode;
+use crate::core::input::DuePage;
+use crate::core::intent::IntentRecord;
+use crate::core::key::{IntentId, ScopeHash};
+use crate::core::limits::OPEN_INTENTS_MAX;
+use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+use crate::core::time::Reading;
+use crate::ledger::format::Shelf;
+use crate::ledger::store::{Store, StoreError, Transacted};
+
+/// The ledger in this origin's IndexedDB. The handle is disposable: it is dropped when the browser closes it, and
+/// opened again when it is next needed.
+#[derive(Debug)]
+pub struct IndexedDb {
+    name: String,
+    handle: Rc<RefCell<Option<IdbDatabase>>>,
+    durability: Rc<Cell<Durability>>,
+}
+
+/// What a transaction's own `durability` says (P6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Strict: flushed to the disk before `complete`.
+    Strong,
+    /// The engine has no such option.
+    StrongRelaxed,
+}
+
+impl Durability {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::StrongRelaxed => "strong_relaxed",
+        }
+    }
+}
+
+/// The name of the database that apps use.
+pub const DATABASE: &str = "intento";
+
+impl IndexedDb {
+    /// Opens, or creates, the ledger of that name.
+    pub async fn open(name: &str) -> Result<Self, ErrorCode> {
+        let store = Self {
+            name: name.to_owned(),
+            handle: Rc::new(RefCell::new(None)),
+            durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
+        };
+        let database = open::open(&store.name).await?;
+        store.keep(database);
+        Ok(store)
+    }
+
+    /// What the newest transaction was.
+    pub fn durability(&self) -> Durability {
+        self.durability.get()
+    }
+
+    /// Closes the handle; the next use opens another.
+    pub fn close(&self) {
+        if let Some(database) = self.handle.borrow_mut().take() {
+            database.close();
+        }
+    }
+
+    fn keep(&self, database: IdbDatabase) {
+        open::drop_when_closed(&database, &self.handle);
+        *self.handle.borrow_mut() = Some(database);
+    }
+
+    async fn database(&self) -> Result<IdbDatabase, StoreError> {
+        if let Some(database) = self.handle.borrow().as_ref() {
+            return Ok(database.clone());
+        }
+        let database = open::open(&self.name).await.map_err(|_| StoreError::Unreadable)?;
+        self.keep(database.clone());
+        Ok(database)
+    }
+
+    /// A read-only transaction. A handle that the browser has closed throws here, before anything ran: opened again
+    /// once (hazards I7, I8).
+    async fn reading(&self, shelves: &[Shelf]) -> Result<IdbTransaction, StoreError> {
+        let names: Array = shelves.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
+        for _ in 0..2 {
+            let database = self.database().await?;
+            match database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
+                Ok(transaction) => return Ok(transaction),
+                Err(_) => self.close(),
+            }
+        }
+        Err(StoreError::Unreadable)
+    }
+}
+
+impl Store for IndexedDb {
+    async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let transaction = self.reading(&Shelf::ALL).await?;
+        let requests: Option<Vec<IdbRequest>> =
+            keys.iter().map(|key| transaction::request(&transaction, key)).collect();
+        let requests = requests.ok_or(StoreError::Unreadable)?;
+        complete(&transaction).await?;
+        let rows = requests.iter().map(|request| request.result().map_err(|_| StoreError::Unreadable));
+        keys.iter().zip(rows).map(|(key, row)| Ok(decode(key, &row?))).collect()
+    }
+
+    async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
+        let work = transaction::Work::Commit { expected: expected.clone(), writes: writes.clone() };
+        self.run(work).await.map(|_| ())
+    }
+
+    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        let mut asked = limit;
+        loop {
+            let (rows, next_due_at_ms) = self.due_rows(scope, until_ms, asked).await?;
+            let full = rows.len() >= asked as usize;
+            let due: Vec<IntentRecord> = rows.iter().filter_map(readable_intent).collect();
+            // Rows that cannot be read stay, and must not hide those behind them.
+            if due.len() >= limit as usize || !full || u64::from(asked) >= OPEN_INTENTS_MAX {
+                return Ok(DuePage { due, next_due_at_ms, origins: Vec::new() });
+            }
+            asked = asked.saturating_mul(2);
+        }
+    }
+
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
+        let transaction = self.reading(&[Shelf::Intents]).await?;
+        let range = bound(scope, 0.0, f64::INFINITY, false)?;
+        let request = index(&transaction, "order")?.get_all_with_key_and_limit(&range, limit);
+        let request = request.map_err(|_| StoreError::Unreadable)?;
+        complete(&transaction).await?;
+        Ok(rows(&request)?.iter().filter_map(readable_intent).collect())
+    }
+
+    async fn transact(&self, changes: &[Change], reading: Reading) -> Result<Transacted, StoreError> {
+        self.run(transaction::Work::Decide { changes: changes.to_vec(), reading }).await
+    }
+}
+
+impl IndexedDb {
+    /// Runs one readwrite transaction. One that fell silent is run again on a fresh handle: its changes know
+    /// themselves, so that it does not matter whether the first try is in (P1.2).
+    async fn run(&self, work: transaction::Work) -> Result<Transacted, StoreError> {
+        let mut last = StoreError::Unreadable;
+        for _ in 0..2 {
+            let database = self.database().await?;
+            match transaction::run(&database, &work, &self.durability).await {
+                Ok(transacted) => return Ok(transacted),
+                Err(transaction::Failure::NotStarted) => self.close(),
+                Err(transaction::Failure::Store(StoreError::Unknown)) => {
+                    self.close();
+                    last = StoreError::Unknown;
+                }
+                Err(transaction::Failure::Store(error)) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    async fn due_rows(
+        &self,
+        scope: &ScopeHash,
+        until_ms: u64,
+        limit: u32,
+    ) -> Result<(Vec<JsValue>, Option<u64>), StoreError> {
+        let transaction = self.reading(&[Shelf::Intents]).await?;
+        let due = index(&transaction, "due")?;
+        let page = due.get_all_with_key_and_limit(&bound(scope, 0.0, until_ms as f64, false)?, limit);
+        let next = due.get_all_with_key_and_limit(&bound(scope, until_ms as f64, f64::INFINITY, true)?, 1);
+        let (page, next) = (page.map_err(|_| StoreError::Unreadable)?, next.map_err(|_| StoreError::Unreadable)?);
+        complete(&transaction).await?;
+        let page = rows(&page)?;
+        let due_of = |row: &JsValue| js_sys::Reflect::get(row, &JsValue::from_str("due")).ok()?.as_f64();
+        // Behind a full page the next one is due as well.
+        let behind = if page.len() >= limit as usize { Some(until_ms) } else { None };
+        let next_due_at_ms = behind.or(rows(&next)?.first().and_then(due_of).map(|due_at_ms| due_at_ms as u64));
+        Ok((page, next_due_at_ms))
+    }
+}
+
+fn readable_intent(row: &JsValue) -> Option<IntentRecord> {
+    let id: String = from_js(js_sys::Reflect::get(row, &JsValue::from_str("id")).ok()?)?;
+    match decode(&RecordKey::Intent(IntentId(id)), row).record {
+        Some(Record::Intent(intent)) => Some(*intent),
+        _ => None,
+    }
+}
+
+fn index(transaction: &IdbTransaction, name: &str) -> Result<web_sys::IdbIndex, StoreError> {
+    let shelf = transaction.object_store(Shelf::Intents.name());
+    shelf.and_then(|shelf| shelf.index(name)).map_err(|_| StoreError::Unreadable)
+}
+
+fn bound(scope: &ScopeHash, low: f64, high: f64, low_open: bool) -> Result<JsValue, StoreError> {
+    let key = |number: f64| Array::of2(&JsValue::from_str(&scope.0), &JsValue::from_f64(number));
+    IdbKeyRange::bound_with_lower_open_and_upper_open(&key(low), &key(high), low_open, false)
+        .map(JsValue::from)
+        .map_err(|_| StoreError::Unreadable)
+}
+
+fn rows(request: &IdbRequest) -> Result<Vec<JsValue>, StoreError> {
+    let result = request.result().map_err(|_| StoreError::Unreadable)?;
+    Ok(result.dyn_into::<Array>().map_err(|_| StoreError::Unreadable)?.to_vec())
+}
+
+/// Waits for a read-only transaction.
+async fn complete(transaction: &IdbTransaction) -> Result<(), StoreError> {
+    let done = Deferred::new();
+    let _listeners = transaction::listen(transaction, &done);
+    transaction::within_deadline(&done).await.map_err(|_| StoreError::Unreadable)
+}

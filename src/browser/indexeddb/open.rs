@@ -1,0 +1,145 @@
+//! Opening the database, with a deadline of our own: a frozen peer or a dead backend sends no event at all (hazards
+//! I5, I10).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use gloo_timers::callback::Timeout;
+use js_sys::Array;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{DomException, IdbDatabase, IdbFactory, IdbIndexParameters, IdbObjectStoreParameters, IdbOpenDbRequest};
+
+use crate::browser::sys::{Deferred, global};
+use crate::core::error::ErrorCode;
+use crate::core::limits::OPEN_DEADLINE_MS;
+use crate::ledger::format::Shelf;
+
+/// Never changes: what evolves is inside the records (hazards I4, I6).
+const VERSION: u32 = 1;
+
+/// Opens the ledger. `storage_unavailable` only where IndexedDB is structurally absent; everything else that goes
+/// wrong is `ledger_unreadable`, because a ledger may be there (P6.2).
+pub(super) async fn open(name: &str) -> Result<IdbDatabase, ErrorCode> {
+    let factory: IdbFactory = match global("indexedDB") {
+        Some(factory) => factory.unchecked_into(),
+        None => return Err(ErrorCode::StorageUnavailable),
+    };
+    let request = factory.open_with_u32(name, VERSION).map_err(|error| match error_name(&error).as_str() {
+        "SecurityError" => ErrorCode::StorageUnavailable,
+        _ => ErrorCode::LedgerUnreadable,
+    })?;
+    match settle(&request).await {
+        Ok(database) => check_shelves(database),
+        // A later build opened it with a greater version: whatever that is, the shelves may still be there.
+        Err(name_of) if name_of == "VersionError" => {
+            let request = factory.open(name).map_err(|_| ErrorCode::LedgerUnreadable)?;
+            let database = settle(&request).await.map_err(|_| ErrorCode::LedgerUnreadable)?;
+            check_shelves(database)
+        }
+        Err(name_of) if name_of == "SecurityError" => Err(ErrorCode::StorageUnavailable),
+        Err(_) => Err(ErrorCode::LedgerUnreadable),
+    }
+}
+
+/// Forgets a handle that the browser closes, or that another version waits for.
+pub(super) fn drop_when_closed(database: &IdbDatabase, kept: &Rc<RefCell<Option<IdbDatabase>>>) {
+    let (this, kept) = (database.clone(), kept.clone());
+    let forget = Closure::<dyn FnMut()>::new(move || {
+        this.close();
+        // By identity: a later handle must not go with an earlier one.
+        let is_this = kept.borrow().as_ref().is_some_and(|current| JsValue::from(current) == JsValue::from(&this));
+        if is_this {
+            *kept.borrow_mut() = None;
+        }
+    });
+    let listener = forget.as_ref().unchecked_ref();
+    database.set_onversionchange(Some(listener));
+    database.set_onclose(Some(listener));
+    // Lives as long as the handle, which the browser owns.
+    forget.forget();
+}
+
+async fn settle(request: &IdbOpenDbRequest) -> Result<IdbDatabase, String> {
+    let done = Rc::new(Deferred::new());
+    let upgrade = {
+        let request = request.clone();
+        Closure::<dyn FnMut()>::new(move || {
+            let created =
+                request.result().map(JsCast::unchecked_into::<IdbDatabase>).and_then(|db| create_shelves(&db));
+            if created.is_err()
+                && let Some(transaction) = request.transaction()
+            {
+                let _ = transaction.abort();
+            }
+        })
+    };
+    let finished = {
+        let done = done.clone();
+        Closure::<dyn FnMut()>::new(move || done.resolve(&JsValue::UNDEFINED))
+    };
+    request.set_onupgradeneeded(Some(upgrade.as_ref().unchecked_ref()));
+    request.set_onsuccess(Some(finished.as_ref().unchecked_ref()));
+    request.set_onerror(Some(finished.as_ref().unchecked_ref()));
+    let deadline = {
+        let done = done.clone();
+        Timeout::new(OPEN_DEADLINE_MS, move || done.resolve(&JsValue::TRUE))
+    };
+    let late = JsFuture::from(done.promise.clone()).await.is_ok_and(|value| value.is_truthy());
+    drop(deadline);
+    request.set_onupgradeneeded(None);
+    request.set_onerror(None);
+    if late {
+        close_late(request);
+        return Err("TimeoutError".to_owned());
+    }
+    request.set_onsuccess(None);
+    request.result().map(JsCast::unchecked_into).map_err(|_| {
+        let error: JsValue = request.error().ok().flatten().map_or(JsValue::UNDEFINED, Into::into);
+        error_name(&error)
+    })
+}
+
+/// A success that comes after its deadline is closed: nobody waits for it, and it would block later versions.
+fn close_late(request: &IdbOpenDbRequest) {
+    let this = request.clone();
+    let close = Closure::once_into_js(move || {
+        if let Ok(database) = this.result() {
+            database.unchecked_into::<IdbDatabase>().close();
+        }
+    });
+    request.set_onsuccess(Some(close.unchecked_ref()));
+}
+
+fn create_shelves(database: &IdbDatabase) -> Result<(), JsValue> {
+    let options = IdbObjectStoreParameters::new();
+    options.set_key_path(&JsValue::from_str("id"));
+    let present = database.object_store_names();
+    for shelf in Shelf::ALL.into_iter().filter(|shelf| !present.contains(shelf.name())) {
+        let store = database.create_object_store_with_optional_parameters(shelf.name(), &options)?;
+        if shelf == Shelf::Intents {
+            let columns = |second: &str| Array::of2(&JsValue::from_str("scope"), &JsValue::from_str(second));
+            store.create_index_with_str_sequence("due", &columns("due"))?;
+            store.create_index_with_str_sequence("order", &columns("sequence"))?;
+            let unique = IdbIndexParameters::new();
+            unique.set_unique(true);
+            store.create_index_with_str_and_optional_parameters("head_reference", "head_reference", &unique)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_shelves(database: IdbDatabase) -> Result<IdbDatabase, ErrorCode> {
+    let present = database.object_store_names();
+    if Shelf::ALL.iter().all(|shelf| present.contains(shelf.name())) {
+        Ok(database)
+    } else {
+        database.close();
+        Err(ErrorCode::LedgerUnreadable)
+    }
+}
+
+fn error_name(error: &JsValue) -> String {
+    error.dyn_ref::<DomException>().map(DomException::name).unwrap_or_default()
+}

@@ -1,0 +1,234 @@
+//! One readwrite transaction: reads, the decision inside a request's callback, writes, `complete`. Never an `await`
+//! in between: it would let the transaction commit by itself (hazards I1, I2).
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use gloo_timers::callback::Timeout;
+use js_sys::Array;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
+
+use super::Durability;
+use crate::browser::codec::{decode, encode};
+use crate::browser::sys::{Deferred, DurableDatabase, DurableTransaction, object};
+use crate::core::change::Change;
+use crate::core::limits::COMMIT_DEADLINE_MS;
+use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Writes};
+use crate::core::time::Reading;
+use crate::ledger::batch::{Decided, decide};
+use crate::ledger::format::Shelf;
+use crate::ledger::store::{StoreError, Transacted};
+
+/// What a transaction is for.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// Apply changes to what is there.
+    Decide { changes: Vec<Change>, reading: Reading },
+    /// Write what was decided elsewhere, if what it was decided on is unchanged.
+    Commit { expected: ExpectedVersions, writes: Writes },
+}
+
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// `transaction()` itself threw: the handle is dead and nothing ran.
+    NotStarted,
+    Store(StoreError),
+}
+
+/// Runs one transaction to its `complete`.
+pub(super) async fn run(
+    database: &IdbDatabase,
+    work: &Work,
+    durability: &Rc<Cell<Durability>>,
+) -> Result<Transacted, Failure> {
+    let transaction = begin(database).map_err(|_| Failure::NotStarted)?;
+    let strict = transaction.durability().as_deref() == Some("strict");
+    durability.set(if strict { Durability::Strong } else { Durability::StrongRelaxed });
+
+    let session = Rc::new(Session {
+        transaction: transaction.clone().unchecked_into(),
+        plan: Plan::of(work),
+        overlay: RefCell::new(Overlay::default()),
+        waiting: RefCell::new(Vec::new()),
+        pending: Cell::new(0),
+        on_read: RefCell::new(None),
+        outcome: RefCell::new(None),
+    });
+    session.start();
+    let done = Deferred::new();
+    let _listeners = listen(&transaction, &done);
+    let settled = within_deadline(&done).await;
+    *session.on_read.borrow_mut() = None;
+    match (settled, session.outcome.borrow_mut().take()) {
+        (Ok(()), Some(Ok(transacted))) => Ok(transacted),
+        (Ok(()) | Err(Silence::Aborted), Some(Err(error))) => Err(Failure::Store(error)),
+        (Err(Silence::Aborted), _) => Err(Failure::Store(StoreError::Aborted)),
+        // It completed without a decision: its reads never came back. Nothing was written.
+        (Ok(()), None) => Err(Failure::Store(StoreError::Aborted)),
+        (Err(Silence::TimedOut), _) => {
+            let _ = transaction.abort();
+            Err(Failure::Store(StoreError::Unknown))
+        }
+    }
+}
+
+fn begin(database: &IdbDatabase) -> Result<DurableTransaction, JsValue> {
+    let names: Array = Shelf::ALL.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
+    let strict = object(&[("durability", JsValue::from_str("strict"))]);
+    database.unchecked_ref::<DurableDatabase>().transaction_with_options(&names, "readwrite", &strict)
+}
+
+/// What the callbacks of one transaction share.
+struct Session {
+    transaction: IdbTransaction,
+    plan: Plan,
+    overlay: RefCell<Overlay>,
+    waiting: RefCell<Vec<(RecordKey, IdbRequest)>>,
+    pending: Cell<usize>,
+    on_read: RefCell<Option<Closure<dyn FnMut()>>>,
+    outcome: RefCell<Option<Result<Transacted, StoreError>>>,
+}
+
+enum Plan {
+    Decide { changes: Vec<Change>, reading: Reading },
+    Commit { expected: ExpectedVersions, writes: Writes },
+}
+
+impl Plan {
+    fn of(work: &Work) -> Self {
+        match work {
+            Work::Decide { changes, reading } => Self::Decide { changes: changes.clone(), reading: *reading },
+            Work::Commit { expected, writes } => Self::Commit { expected: expected.clone(), writes: writes.clone() },
+        }
+    }
+}
+
+impl Session {
+    fn start(self: &Rc<Self>) {
+        let session = Rc::downgrade(self);
+        let on_read = Closure::new(move || {
+            if let Some(session) = session.upgrade() {
+                session.one_read();
+            }
+        });
+        *self.on_read.borrow_mut() = Some(on_read);
+        match &self.plan {
+            Plan::Decide { .. } => self.read(vec![RecordKey::Clock]),
+            Plan::Commit { expected, .. } if expected.is_empty() => self.go_on(),
+            Plan::Commit { expected, .. } => self.read(expected.keys().cloned().collect()),
+        }
+    }
+
+    fn read(&self, keys: Vec<RecordKey>) {
+        self.pending.set(keys.len());
+        let mut waiting = Vec::with_capacity(keys.len());
+        for key in keys {
+            let Some(request) = request(&self.transaction, &key) else { return self.give_up(StoreError::Aborted) };
+            if let Some(on_read) = self.on_read.borrow().as_ref() {
+                request.set_onsuccess(Some(on_read.as_ref().unchecked_ref()));
+            }
+            waiting.push((key, request));
+        }
+        *self.waiting.borrow_mut() = waiting;
+    }
+
+    fn one_read(&self) {
+        self.pending.set(self.pending.get().saturating_sub(1));
+        if self.pending.get() > 0 {
+            return;
+        }
+        for (key, request) in self.waiting.take() {
+            let Ok(row) = request.result() else { return self.give_up(StoreError::Aborted) };
+            let versioned = decode(&key, &row);
+            self.overlay.borrow_mut().insert(key, versioned);
+        }
+        self.go_on();
+    }
+
+    /// Everything that was asked for is read: decide, or find that more must be read.
+    fn go_on(&self) {
+        match &self.plan {
+            Plan::Decide { changes, reading } => {
+                let overlay = self.overlay.borrow().clone();
+                match decide(overlay, changes, *reading) {
+                    Err(unread) => self.read(unread),
+                    Ok(Decided { results, clock, overlay }) => {
+                        if self.write(&overlay, overlay.writes()) {
+                            *self.outcome.borrow_mut() = Some(Ok(Transacted { results, clock }));
+                        }
+                    }
+                }
+            }
+            Plan::Commit { expected, writes } => {
+                let overlay = self.overlay.borrow();
+                let (found, _) = overlay.clone().into_commit();
+                if found != *expected {
+                    return self.give_up(StoreError::Conflict);
+                }
+                if self.write(&overlay, writes) {
+                    *self.outcome.borrow_mut() = Some(Ok(Transacted { results: Vec::new(), clock: None }));
+                }
+            }
+        }
+    }
+
+    /// Puts every written record on its shelf. Journal entries are new by their name; the others know the version
+    /// that was read.
+    fn write(&self, overlay: &Overlay, writes: &Writes) -> bool {
+        for (key, record) in writes {
+            let shelf = self.transaction.object_store(key.shelf().name());
+            let row = encode(key, overlay.next_version(key), record);
+            let put = shelf.ok().zip(row).is_some_and(|(shelf, row)| shelf.put(&row).is_ok());
+            if !put {
+                self.give_up(StoreError::Aborted);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn give_up(&self, error: StoreError) {
+        *self.outcome.borrow_mut() = Some(Err(error));
+        let _ = self.transaction.abort();
+    }
+}
+
+/// Asks for one record inside a transaction.
+pub(super) fn request(transaction: &IdbTransaction, key: &RecordKey) -> Option<IdbRequest> {
+    let shelf = transaction.object_store(key.shelf().name()).ok()?;
+    shelf.get(&JsValue::from_str(&key.name())).ok()
+}
+
+/// Why a transaction did not complete.
+pub(super) enum Silence {
+    Aborted,
+    TimedOut,
+}
+
+/// Settles `done` at the transaction's end: undefined at `complete`, true at `abort`. Keep the result until then.
+pub(super) fn listen(transaction: &IdbTransaction, done: &Deferred) -> [Closure<dyn FnMut()>; 2] {
+    let settle = |value: JsValue| {
+        let resolve = done.resolver();
+        Closure::<dyn FnMut()>::new(move || resolve(&value))
+    };
+    let (completed, aborted) = (settle(JsValue::UNDEFINED), settle(JsValue::TRUE));
+    transaction.set_oncomplete(Some(completed.as_ref().unchecked_ref()));
+    transaction.set_onabort(Some(aborted.as_ref().unchecked_ref()));
+    [completed, aborted]
+}
+
+/// Waits for [`listen`]'s word, for at most [`COMMIT_DEADLINE_MS`].
+pub(super) async fn within_deadline(done: &Deferred) -> Result<(), Silence> {
+    let resolve = done.resolver();
+    let deadline = Timeout::new(COMMIT_DEADLINE_MS, move || resolve(&JsValue::NULL));
+    let word = JsFuture::from(done.promise.clone()).await;
+    drop(deadline);
+    match word {
+        Ok(word) if word.is_undefined() => Ok(()),
+        Ok(word) if word.is_null() => Err(Silence::TimedOut),
+        Ok(_) | Err(_) => Err(Silence::Aborted),
+    }
+}

@@ -1,0 +1,96 @@
+//! Bound by hand: what `web_sys` keeps behind its unstable flag, and globals that exist in windows and workers alike.
+
+use js_sys::{Function, Promise, Reflect};
+use wasm_bindgen::prelude::*;
+use web_sys::{IdbDatabase, IdbTransaction};
+
+#[wasm_bindgen]
+extern "C" {
+    /// `IDBDatabase` with the options argument of Indexed Database API 3.0, section 4.4.
+    #[wasm_bindgen(extends = IdbDatabase)]
+    pub type DurableDatabase;
+
+    #[wasm_bindgen(method, catch, js_name = transaction)]
+    pub fn transaction_with_options(
+        this: &DurableDatabase,
+        shelves: &JsValue,
+        mode: &str,
+        options: &JsValue,
+    ) -> Result<DurableTransaction, JsValue>;
+
+    #[wasm_bindgen(extends = IdbTransaction)]
+    pub type DurableTransaction;
+
+    /// `undefined` in engines without the option.
+    #[wasm_bindgen(method, getter)]
+    pub fn durability(this: &DurableTransaction) -> Option<String>;
+
+    #[wasm_bindgen(catch, js_name = fetch)]
+    pub fn fetch(url: &str, init: &JsValue) -> Result<Promise, JsValue>;
+
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    pub fn performance_now() -> f64;
+}
+
+/// A member of the global object; `None` where it is missing, null, or refuses to be read (hazards I13, L1).
+pub fn global(name: &str) -> Option<JsValue> {
+    let value = Reflect::get(&js_sys::global(), &JsValue::from_str(name)).ok()?;
+    (!value.is_undefined() && !value.is_null()).then_some(value)
+}
+
+/// An object with these members.
+pub fn object(members: &[(&str, JsValue)]) -> JsValue {
+    let object = js_sys::Object::new();
+    for (name, value) in members {
+        set(&object, name, value);
+    }
+    object.into()
+}
+
+/// Sets a member of an object that is ours: neither frozen nor a proxy, so that this cannot fail.
+pub fn set(object: &JsValue, name: &str, value: &JsValue) {
+    let _ = Reflect::set(object, &JsValue::from_str(name), value);
+}
+
+/// A promise and the two functions that settle it.
+#[derive(Debug)]
+pub struct Deferred {
+    pub promise: Promise,
+    /// Always there: the executor runs before `new Promise` returns (ECMAScript, section 27.2.3.1). There is no
+    /// default function to stand in for it, since making one is an `eval` that a strict policy refuses.
+    settlers: Option<(Function, Function)>,
+}
+
+impl Deferred {
+    pub fn new() -> Self {
+        let mut settlers = None;
+        let promise = Promise::new(&mut |resolve, reject| settlers = Some((resolve, reject)));
+        Self { promise, settlers }
+    }
+
+    /// A function that resolves it, for a callback that outlives this.
+    pub fn resolver(&self) -> impl Fn(&JsValue) + 'static {
+        let settlers = self.settlers.clone();
+        move |value| {
+            if let Some((resolve, _)) = &settlers {
+                let _ = resolve.call1(&JsValue::UNDEFINED, value);
+            }
+        }
+    }
+
+    pub fn resolve(&self, value: &JsValue) {
+        self.resolver()(value);
+    }
+
+    pub fn reject(&self, reason: &JsValue) {
+        if let Some((_, reject)) = &self.settlers {
+            let _ = reject.call1(&JsValue::UNDEFINED, reason);
+        }
+    }
+}
+
+impl Default for Deferred {
+    fn default() -> Self {
+        Self::new()
+    }
+}

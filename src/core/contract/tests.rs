@@ -1,0 +1,261 @@
+//! One answer alone (`read`), and the fixtures with which other tests make answers.
+
+use proptest::prelude::*;
+
+use super::{
+    AnswerClass, AttemptReading, Carrier, Contract, FactValue, Facts, Fault, HeaderName, Observation, PointerIs,
+};
+use super::{Judgement, Rule, When, generic, judge, read};
+use crate::core::attempt::{Attempt, AttemptState, History};
+use crate::core::contract::KeyFormat;
+use crate::core::intent::Evidence;
+use crate::core::key::{ChangeId, Key, RandomBits};
+use crate::core::limits::{CONTRACT_LIST_MAX, RETENTION_MAX_MS};
+use crate::core::time::Stamp;
+
+/// An answer with a JSON body.
+pub(crate) fn json(status: u16) -> Facts {
+    Facts { status, media_type: Some("application/json".to_owned()), ..Facts::default() }
+}
+
+pub(crate) fn html(status: u16) -> Facts {
+    Facts { status, media_type: Some("text/html".to_owned()), ..Facts::default() }
+}
+
+pub(crate) fn with_header(mut facts: Facts, name: &str, value: &str) -> Facts {
+    facts.headers.insert(name.to_owned(), value.to_owned());
+    facts
+}
+
+pub(crate) fn echoing(facts: Facts, key: &Key) -> Facts {
+    with_header(facts, "idempotency-key", key.expose())
+}
+
+pub(crate) fn marked(facts: Facts) -> Facts {
+    with_header(facts, "idempotent-replayed", "true")
+}
+
+pub(crate) fn with_value(mut facts: Facts, pointer: &str, value: FactValue) -> Facts {
+    facts.pointers.insert(pointer.to_owned(), value);
+    facts
+}
+
+pub(crate) fn mismatch(status: u16) -> Facts {
+    with_value(json(status), "/type", FactValue::Text("urn:intento:problem:payload-mismatch".to_owned()))
+}
+
+fn key() -> Key {
+    Key::render(RandomBits([0x5a; 16]), KeyFormat::Uuid)
+}
+
+fn reading(facts: Facts) -> AttemptReading {
+    read(&generic(), &key(), &Observation::Reply(facts))
+}
+
+fn class(facts: Facts) -> AnswerClass {
+    match reading(facts) {
+        AttemptReading::Answer { class, .. } => class,
+        AttemptReading::Fault { .. } => unreachable!("an answer is read as an answer"),
+    }
+}
+
+fn is_conclusive(facts: Facts) -> bool {
+    matches!(reading(facts), AttemptReading::Answer { conclusive: true, .. })
+}
+
+#[test]
+fn p5_what_each_answer_is() {
+    use AnswerClass::*;
+    let empty = |status| Facts { status, body_empty: true, ..Facts::default() };
+    let rows = [
+        ("created", json(201), Succeeded),
+        ("a structured suffix", Facts { media_type: Some("application/hal+json".to_owned()), ..json(200) }, Succeeded),
+        ("no content", empty(204), Succeeded),
+        ("reset content", empty(205), Succeeded),
+        ("accepted", json(202), Accepted),
+        ("partial content", json(206), Unclear),
+        ("a portal's page", html(200), NotTheServer),
+        ("a success without a body or a type", empty(200), NotTheServer),
+        ("html, and the echo proves who speaks", echoing(html(200), &key()), Succeeded),
+        ("the echo of another key", with_header(json(201), "idempotency-key", "another"), OtherKey),
+        ("a quoted echo", with_header(json(201), "idempotency-key", &format!("\"{}\"", key().expose())), Succeeded),
+        ("a decline", json(402), Refused),
+        ("a gateway's decline", html(402), NotTheServer),
+        ("unauthorised", json(401), Auth),
+        ("forbidden, marked", marked(json(403)), Auth),
+        ("too large", json(413), Config),
+        ("rate limited", json(429), RateLimited),
+        ("network login", json(511), NotTheServer),
+        ("not found", json(404), Config),
+        ("not found, stored", echoing(json(404), &key()), Refused),
+        ("in progress", json(409), InProgress),
+        ("in progress, from a proxy", html(409), InProgress),
+        ("an echo does not end progress", echoing(json(409), &key()), InProgress),
+        ("a stored conflict", marked(json(409)), Refused),
+        ("mismatch", mismatch(422), Mismatched),
+        ("another 422", json(422), Refused),
+        (
+            "expired key",
+            with_value(json(410), "/type", FactValue::Text("urn:intento:problem:key-expired".into())),
+            StoredError,
+        ),
+        ("bad gateway", html(502), ServerError),
+        ("unavailable", json(503), ServerError),
+        ("a 5xx that is echoed", echoing(json(500), &key()), ServerError),
+        ("a 5xx that is replayed", marked(json(500)), StoredError),
+        ("a redirect that shows its status", json(307), Unclear),
+    ];
+    for (name, facts, wanted) in rows {
+        assert_eq!(class(facts), wanted, "{name}");
+    }
+}
+
+#[test]
+fn p5_5_a_refusal_is_conclusive_if_it_is_stored_under_the_key() {
+    assert!(!is_conclusive(json(402)));
+    assert!(is_conclusive(echoing(json(402), &key())));
+    assert!(is_conclusive(marked(json(402))));
+    assert!(!is_conclusive(with_header(json(402), "idempotent-replayed", "false")));
+    assert!(!is_conclusive(with_header(json(402), "idempotency-key", "another")));
+    assert!(!is_conclusive(marked(json(403))), "from in front of the layer");
+    assert!(!is_conclusive(echoing(json(201), &key())), "a success is no refusal");
+}
+
+#[test]
+fn p5_2_only_a_rule_for_refusals_makes_one_conclusive() {
+    let mut contract = generic();
+    let when = When { status: vec![402], ..When::default() };
+    contract.rules = vec![Rule { when, then: AnswerClass::Refused, conclusive: true }];
+    let says = |contract: &Contract| read(contract, &key(), &Observation::Reply(html(402)));
+    assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: true, .. }));
+    contract.rules[0].then = AnswerClass::ServerError;
+    assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: false, .. }));
+}
+
+#[test]
+fn p5_8_inexact_numbers_match_no_rule() {
+    let mut contract = generic();
+    let pointer = Some(PointerIs { at: "/code".to_owned(), is: "9007199254740993".to_owned() });
+    contract.rules =
+        vec![Rule { when: When { pointer, ..When::default() }, then: AnswerClass::Refused, conclusive: true }];
+    let says = |value| match read(&contract, &key(), &Observation::Reply(with_value(json(201), "/code", value))) {
+        AttemptReading::Answer { class, .. } => class,
+        AttemptReading::Fault { .. } => AnswerClass::Unclear,
+    };
+    assert_eq!(says(FactValue::Inexact), AnswerClass::Succeeded);
+    assert_eq!(says(FactValue::Text("9007199254740993".to_owned())), AnswerClass::Refused);
+
+    assert!(FactValue::Integer(42).is("42") && !FactValue::Integer(42).is("42.0") && !FactValue::Integer(4).is("42"));
+    assert!(FactValue::Bool(true).is("true") && !FactValue::Bool(false).is("true"));
+    assert!(!FactValue::Text("TRUE".to_owned()).is("true"));
+    assert!(!FactValue::Inexact.is("1.5"));
+}
+
+#[test]
+fn law_2_the_key_travels_as_the_carrier_says() {
+    let raw = Carrier::Header { name: "Idempotency-Key".to_owned(), quoted: false };
+    assert_eq!(raw.header(&key()), ("Idempotency-Key".to_owned(), key().expose().to_owned()));
+    let quoted = Carrier::Header { name: "Idempotency-Key".to_owned(), quoted: true };
+    assert_eq!(quoted.header(&key()).1, format!("\"{}\"", key().expose()));
+}
+
+#[test]
+fn the_facts_asked_for_are_those_the_contract_names() {
+    assert_eq!(generic().fact_headers(), ["retry-after", "idempotency-key", "idempotent-replayed"]);
+    assert_eq!(generic().fact_pointers(), ["/type"]);
+}
+
+/// One way to spoil a contract.
+type Spoil = fn(&mut Contract);
+
+#[test]
+fn a_wrong_contract_names_its_field() {
+    let rows: [(&str, Spoil); 14] = [
+        ("id", |c| c.id.clear()),
+        ("id", |c| c.id = "x".repeat(65)),
+        ("carrier.name", |c| c.carrier = Carrier::Header { name: "no spaces".to_owned(), quoted: false }),
+        ("carrier.name", |c| c.carrier = Carrier::Header { name: "Authorization".to_owned(), quoted: false }),
+        ("echo.header", |c| c.echo = Some(HeaderName { header: String::new() })),
+        ("replay.values", |c| c.replay.iter_mut().for_each(|replay| replay.values.clear())),
+        ("retentionMs", |c| c.retention_ms = 0),
+        ("retentionMs", |c| c.retention_ms = RETENTION_MAX_MS + 1),
+        ("marginMs", |c| c.margin_ms = c.retention_ms),
+        ("methods", |c| c.methods.clear()),
+        ("success.statuses", |c| c.success.statuses = vec![(200, 302)]),
+        ("rules", |c| c.before_layer = vec![401; CONTRACT_LIST_MAX + 1]),
+        ("rules.when", |c| c.rules[0].when = When { replayed: Some(true), ..When::default() }),
+        ("rules.when.pointer.at", |c| c.rules[0].when.pointer.iter_mut().for_each(|at| at.at = "type".to_owned())),
+    ];
+    assert_eq!(generic().validate(), Ok(()));
+    for (field, spoil) in rows {
+        let mut contract = generic();
+        spoil(&mut contract);
+        assert_eq!(contract.validate().map_err(|fault| fault.field), Err(field));
+    }
+}
+
+#[test]
+fn a_contract_survives_its_json() -> Result<(), serde_json::Error> {
+    let text = serde_json::to_string(&generic())?;
+    assert_eq!(serde_json::from_str::<Contract>(&text)?, generic());
+    Ok(())
+}
+
+fn at(at_ms: u64) -> Stamp {
+    Stamp { at_ms, epoch: 0, wall_ms: at_ms }
+}
+
+fn history(states: Vec<AttemptState>) -> History {
+    let mut history = History::default();
+    for (number, state) in (1_u64..).zip(states) {
+        history.open(number, ChangeId(format!("nonce-{number}")), at(number));
+        if let Some(attempt) = history.attempts.last_mut() {
+            attempt.state = state;
+        }
+    }
+    history
+}
+
+fn any_state() -> impl Strategy<Value = AttemptState> {
+    let statuses =
+        proptest::sample::select(vec![200_u16, 201, 202, 204, 307, 401, 402, 404, 409, 410, 422, 429, 500, 503]);
+    let answer = (statuses, 0_u8..4, any::<bool>()).prop_map(|(status, marks, plain)| {
+        let facts = if plain { html(status) } else { json(status) };
+        let facts = if marks & 1 == 0 { facts } else { echoing(facts, &key()) };
+        reading(if marks & 2 == 0 { facts } else { marked(facts) })
+    });
+    let fault = proptest::sample::select(vec![Fault::Network, Fault::Timeout, Fault::Redirected, Fault::Truncated]);
+    let ended =
+        |reading| AttemptState::Ended { ended: at(0), fact: ChangeId("f".into()), reading, retry_after_ms: None };
+    prop_oneof![
+        1 => Just(AttemptState::Open),
+        1 => Just(AttemptState::NotSent { ended: at(0) }),
+        2 => fault.prop_map(move |fault| ended(AttemptReading::Fault { fault })),
+        6 => answer.prop_map(ended),
+    ]
+}
+
+proptest! {
+    /// Law 4 and P5.1, P5.4, whatever came in whatever order.
+    #[test]
+    fn law_4_a_judgement_rests_on_evidence(states in prop::collection::vec(any_state(), 1..12)) {
+        let history = history(states);
+        let newest = history.total;
+        let has = |wanted: fn(&AttemptReading) -> bool| history.attempts.iter().any(|attempt: &Attempt| {
+            matches!(&attempt.state, AttemptState::Ended { reading, .. } if wanted(reading))
+        });
+        let succeeded = has(|it| matches!(it, AttemptReading::Answer { class: AnswerClass::Succeeded, .. }));
+        let conclusive = has(|it| matches!(it, AttemptReading::Answer { conclusive: true, .. }));
+        let judgement = judge(&generic(), &history, newest);
+        prop_assert_eq!(succeeded, matches!(judgement, Some(Judgement::Succeeded { .. })));
+        match judgement {
+            Some(Judgement::Rejected { evidence, replaceable, .. }) => {
+                prop_assert_eq!(replaceable, conclusive);
+                prop_assert_eq!(evidence == Evidence::Stored, conclusive);
+                prop_assert!(conclusive || !history.any_unknown());
+            }
+            Some(Judgement::Mismatched { .. }) => prop_assert!(!history.any_unknown()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Law 11: nothing sensitive in strings.
+
+use super::*;
+use crate::core::attempt_run::Terms;
+use crate::core::contract::FactValue;
+use crate::core::contract::tests::{echoing, json, with_header, with_value};
+use crate::core::effect::{Dispatch, Effect};
+use crate::core::input::{Authorized, Credentials, DuePage, Input, Ticket};
+use crate::core::snapshot::Snapshot;
+
+const CANARY: &str = "canary";
+
+fn secret_submit() -> Submit {
+    let mut submit = submit(1);
+    submit.request.url = format!("{ORIGIN}/payments?token={CANARY}-url");
+    submit.request.headers = vec![("x-note".to_owned(), format!("{CANARY}-header"))];
+    submit.body =
+        Some(Body { media_type: "application/json".to_owned(), text: format!("{{\"card\":\"{CANARY}-body\"}}") });
+    submit
+}
+
+fn secret_answer(grant: &Grant) -> RecordFacts {
+    let reply = echoing(json(402), &grant.intent.key);
+    let reply = with_header(reply, "location", &format!("{CANARY}-location"));
+    let reply = with_value(reply, "/type", FactValue::Text(format!("{CANARY}-pointer")));
+    let mut facts = facts(grant, "fact-1", Observation::Reply(reply));
+    if let Some(answer) = &mut facts.answer {
+        answer.body = Some(format!("{CANARY}-answer"));
+    }
+    facts
+}
+
+#[test]
+fn law_11_debug_shows_no_secret() {
+    let submit = secret_submit();
+    let mut bench = Bench::with(&submit);
+    let grant = bench.claim(&submit.intent, "nonce-1");
+    let facts = secret_answer(&grant);
+    let recorded = bench.apply(&Change::Record(Box::new(facts.clone())));
+    let record = bench.only();
+    let answer = facts.answer.clone();
+    let stamp = bench.clock().stamp(bench.wall_ms);
+    let now = Snapshot::of(&record, &stamp);
+    let credentials = Credentials(vec![("authorization".to_owned(), format!("Bearer {CANARY}-token"))]);
+    let terms = Terms {
+        owner: RealmId("realm-a".to_owned()),
+        nonce: ChangeId("nonce-1".to_owned()),
+        attempt_ms: ATTEMPT_DEADLINE_MS,
+        window_ms: generic().window_ms(),
+    };
+    let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone());
+    let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached())];
+    shown.push(format!("{:?} {run:?}", run.authorized(credentials.clone(), terms.clone())));
+    shown.push(format!("{:?} {run:?}", run.claimed(grant.clone(), &terms, &stamp, Jitter(0))));
+    shown
+        .push(format!("{:?}", run.fetched(facts.observation.clone(), answer.clone(), ChangeId("f".into()), Jitter(0))));
+    let dispatch = Dispatch {
+        intent: record.id.clone(),
+        attempt: 1,
+        method: Method::Post,
+        url: submit.request.url.clone(),
+        headers: submit.request.headers.clone(),
+        body: submit.body.clone().map(|body| body.text),
+        deadline_ms: 1,
+        fact_headers: Vec::new(),
+        fact_pointers: Vec::new(),
+    };
+    let change = Change::Record(Box::new(facts));
+    let batch = vec![(Ticket::Engine, change.clone()), (Ticket::Caller(1), Change::Submit(Box::new(submit.clone())))];
+    let reading = Reading { wall_ms: 0, followed: None };
+    shown.extend([
+        format!("{run:?}"),
+        format!("{bench:?}"),
+        format!("{:?}", Overlay::default()),
+        format!("{submit:?} {grant:?} {recorded:?} {now:?}"),
+        format!("{:?}", Effect::Send(Box::new(dispatch))),
+        format!("{:?}", Effect::Commit { batch, reading }),
+        format!("{:?}", Effect::Done { ticket: 1, result: Ok(Applied::Claimed(Box::new(grant.clone()))) }),
+        format!("{:?}", Effect::Changed { intent: Box::new(record.clone()), durable: false, answer: answer.clone() }),
+        format!("{:?}", Input::Authorized { intent: record.id.clone(), outcome: Authorized::Granted(credentials) }),
+        format!("{:?}", Input::Submit { ticket: 1, submit: Box::new(submit.clone()) }),
+        format!("{:?}", Input::Due(DuePage { due: vec![record.clone()], ..DuePage::default() })),
+        format!("{:?}", Input::Loaded(Box::new(record.clone()))),
+        format!("{:?}", Refusal::ReferenceConflict(Box::new(record.clone()))),
+    ]);
+    let observation = match change {
+        Change::Record(facts) => facts.observation,
+        _ => unreachable!("made above"),
+    };
+    shown.push(format!("{:?}", Input::Fetched { intent: record.id.clone(), observation, answer }));
+    for text in shown {
+        assert!(!text.contains(CANARY), "{text}");
+        assert!(!text.contains(submit.key.expose()), "the key: {text}");
+    }
+    assert!(format!("{record:?}").contains(&submit.key.short_hash()), "the hash of the key may be shown");
+}

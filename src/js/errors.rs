@@ -1,0 +1,51 @@
+//! Errors as plain objects; the JavaScript face makes its one error class of them.
+
+use serde::Serialize;
+use wasm_bindgen::JsValue;
+
+use crate::browser::codec::to_js;
+use crate::core::change::Refusal;
+use crate::core::error::{Error, ErrorCode};
+use crate::core::input::CommitError;
+use crate::core::snapshot::Snapshot;
+use crate::core::time::Stamp;
+
+#[derive(Serialize)]
+struct PlainError {
+    code: &'static str,
+    blame: &'static str,
+    remedy: &'static str,
+    detail: Option<String>,
+    existing: Option<Snapshot>,
+}
+
+/// `{ code, blame, remedy, detail, existing }`.
+pub(super) fn plain(error: &Error, now: &Stamp) -> JsValue {
+    let plain = PlainError {
+        code: error.code.as_str(),
+        blame: error.code.blame().as_str(),
+        remedy: error.code.remedy(),
+        detail: error.detail.clone(),
+        existing: error.existing.as_ref().map(|intent| Snapshot::of(intent, now)),
+    };
+    to_js(&plain).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// What a caller's change failed by.
+pub(super) fn of_commit(error: CommitError) -> Error {
+    match error {
+        CommitError::Failed => ErrorCode::StorageFailed.into(),
+        CommitError::Unknown => ErrorCode::CommitUnknown.into(),
+        CommitError::Unreadable => ErrorCode::LedgerUnreadable.into(),
+        CommitError::Refused(refusal) => match refusal {
+            Refusal::ReferenceConflict(existing) => {
+                Error { existing: Some(existing), ..Error::new(ErrorCode::ReferenceConflict) }
+            }
+            Refusal::LedgerFull => ErrorCode::LedgerFull.into(),
+            Refusal::UnknownIntent => ErrorCode::UnknownIntent.into(),
+            Refusal::Undecodable | Refusal::Inconsistent => ErrorCode::LedgerUnreadable.into(),
+            // Refusals of claims; no caller makes one.
+            Refusal::Leased { .. } | Refusal::NotBefore { .. } | Refusal::WrongState(_) => ErrorCode::EngineDead.into(),
+        },
+    }
+}

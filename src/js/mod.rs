@@ -1,0 +1,7 @@
+//! The exported surface, for the JavaScript face only: plain values in, plain values out, one file a class.
+
+mod errors;
+mod face;
+mod options;
+mod queue;
+mod settled;

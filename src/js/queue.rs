@@ -1,0 +1,148 @@
+//! One open queue.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Function, Promise};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+use super::face::Face;
+use super::{errors, options};
+use crate::browser::codec::to_js;
+use crate::browser::driver::Driver;
+use crate::browser::sys::{Deferred, object};
+use crate::core::change::Applied;
+use crate::core::error::{Error, ErrorCode};
+use crate::core::key::IntentId;
+use crate::core::limits::{LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
+use crate::core::snapshot::Snapshot;
+use crate::core::time::{Moment, Stamp};
+use crate::ledger::store::Store;
+
+/// A queue of one scope. The JavaScript face wraps it; every rejection is a plain error object.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct RawQueue {
+    driver: Rc<Driver<Face>>,
+    base_url: String,
+}
+
+/// Opens the queue of one scope. `authorize` answers `{ scope, headers: [name, value][] }`; `changed` gets snapshots.
+#[wasm_bindgen(js_name = openRawQueue)]
+pub async fn open_raw_queue(
+    plain_options: JsValue,
+    contract: JsValue,
+    base_url: String,
+    authorize: Option<Function>,
+    changed: Function,
+) -> Result<RawQueue, JsValue> {
+    let refuse = |error: Error| errors::plain(&error, &no_stamp());
+    let opening = options::opening(plain_options, contract).map_err(refuse)?;
+    let face = Face::new(opening.scope.clone(), authorize, changed);
+    let driver = Driver::open(opening, face).await.map_err(refuse)?;
+    driver.app().attach(&driver);
+    Ok(RawQueue { driver, base_url })
+}
+
+#[wasm_bindgen]
+impl RawQueue {
+    /// Resolves with `{ intent, created, durability }` once the intent is durable.
+    pub fn submit(&self, submission: JsValue) -> Promise {
+        let answered = Rc::new(Deferred::new());
+        let promise = answered.promise.clone();
+        let (driver, later) = (self.driver.clone(), answered.clone());
+        let submitted =
+            self.alive().and_then(|()| options::submission(submission, &self.base_url)).and_then(|submission| {
+                let done = move |result| match result {
+                    Ok(Applied::Submitted { intent, created }) => later.resolve(&object(&[
+                        ("intent", to_js(&Snapshot::of(&intent, &driver.stamp())).unwrap_or(JsValue::UNDEFINED)),
+                        ("created", created.into()),
+                        ("durability", driver.store().durability().as_str().into()),
+                    ])),
+                    Ok(_) => later.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
+                    Err(error) => later.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
+                };
+                self.driver.submit(submission, Box::new(done))
+            });
+        if let Err(error) = submitted {
+            answered.reject(&self.plain(&error));
+        }
+        promise
+    }
+
+    /// Resolves when the intent has ended or is held, or with what is known after `within_ms`.
+    pub fn settled(&self, intent: String, within_ms: Option<f64>) -> Promise {
+        if let Err(error) = self.alive() {
+            return Promise::reject(&self.plain(&error));
+        }
+        let within_ms = within_ms.map_or(SETTLED_WITHIN_MS, |ms| ms.clamp(0.0, TIMER_MAX_MS as f64) as u32);
+        self.driver.app().wait(&self.driver, IntentId(intent), within_ms)
+    }
+
+    /// Resolves with true only if the intent was never sent, and now never will be.
+    pub fn cancel(&self, intent: String) -> Promise {
+        if let Err(error) = self.alive() {
+            return Promise::reject(&self.plain(&error));
+        }
+        let answered = Deferred::new();
+        let promise = answered.promise.clone();
+        let driver = self.driver.clone();
+        let done = move |result| match result {
+            Ok(Applied::Cancelled { cancelled, .. }) => answered.resolve(&cancelled.into()),
+            Ok(_) => answered.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
+            Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
+        };
+        self.driver.cancel(IntentId(intent), Box::new(done));
+        promise
+    }
+
+    /// Resolves with the snapshots of this scope, in the order of submission.
+    pub fn intents(&self) -> Promise {
+        let (driver, alive) = (self.driver.clone(), self.alive());
+        future_to_promise(async move {
+            let refuse = |error: Error| errors::plain(&error, &driver.stamp());
+            alive.map_err(refuse)?;
+            let listed = driver.store().list(driver.scope(), LIST_MAX).await;
+            let listed = listed.map_err(|_| refuse(ErrorCode::LedgerUnreadable.into()))?;
+            let stamp = driver.stamp();
+            let snapshots = listed.iter().filter_map(|intent| to_js(&Snapshot::of(intent, &stamp)));
+            Ok(snapshots.collect::<Array>().into())
+        })
+    }
+
+    /// Resolves with one snapshot, or null where this scope has no such intent.
+    pub fn intent(&self, intent: String) -> Promise {
+        let (driver, alive) = (self.driver.clone(), self.alive());
+        future_to_promise(async move {
+            let refuse = |error: Error| errors::plain(&error, &driver.stamp());
+            alive.map_err(refuse)?;
+            let found = driver.find(&IntentId(intent)).await.map_err(refuse)?;
+            Ok(found.and_then(|intent| to_js(&Snapshot::of(&intent, &driver.stamp()))).unwrap_or(JsValue::NULL))
+        })
+    }
+
+    /// What the newest transaction was: `strong` or `strong_relaxed`.
+    pub fn durability(&self) -> String {
+        self.driver.store().durability().as_str().to_owned()
+    }
+
+    /// Stops sending from here. Idempotent.
+    pub fn close(&self) {
+        self.driver.close();
+        self.driver.app().dismiss(&self.driver);
+    }
+
+    fn alive(&self) -> Result<(), Error> {
+        if self.driver.is_closed() { Err(ErrorCode::Closed.into()) } else { Ok(()) }
+    }
+
+    fn plain(&self, error: &Error) -> JsValue {
+        errors::plain(error, &self.driver.stamp())
+    }
+}
+
+/// Before a ledger is open there is no ledger time; errors of that stage carry no intent.
+fn no_stamp() -> Stamp {
+    let Moment { wall_ms, .. } = crate::browser::clock::moment();
+    Stamp { at_ms: wall_ms, epoch: 0, wall_ms }
+}

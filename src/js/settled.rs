@@ -1,0 +1,64 @@
+//! What `settled()` answers, flat; the JavaScript face gives it the shape of its kind.
+
+use serde::Serialize;
+use wasm_bindgen::JsValue;
+
+use crate::browser::codec::to_js;
+use crate::core::contract::Answer;
+use crate::core::intent::{Evidence, HeldReason, IntentRecord, Replay, State};
+use crate::core::snapshot::Snapshot;
+use crate::core::time::Stamp;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Plain<'a> {
+    kind: &'static str,
+    intent: Snapshot,
+    durable: bool,
+    answer: Option<PlainAnswer<'a>>,
+    replay: Option<Replay>,
+    evidence: Option<Evidence>,
+    reason: Option<HeldReason>,
+    remedy: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlainAnswer<'a> {
+    status: u16,
+    media_type: Option<&'a str>,
+    body: Option<&'a str>,
+}
+
+/// Everything that is known of an intent now.
+pub(super) fn plain(intent: &IntentRecord, now: &Stamp, durable: bool, answer: Option<&Answer>) -> JsValue {
+    let (replay, evidence) = match &intent.state {
+        State::Succeeded { replay, evidence } => (Some(*replay), Some(*evidence)),
+        State::Rejected { evidence, .. } => (None, Some(*evidence)),
+        _ => (None, None),
+    };
+    let reason = match &intent.state {
+        State::Held { reason } => Some(*reason),
+        _ => None,
+    };
+    let kind = match &intent.state {
+        State::Held { .. } => "held",
+        state if state.is_terminal() => state.name(),
+        _ => "pending",
+    };
+    let plain = Plain {
+        kind,
+        intent: Snapshot::of(intent, now),
+        durable,
+        answer: answer.map(|answer| PlainAnswer {
+            status: answer.status,
+            media_type: answer.media_type.as_deref(),
+            body: answer.body.as_deref(),
+        }),
+        replay,
+        evidence,
+        reason,
+        remedy: reason.map(HeldReason::remedy),
+    };
+    to_js(&plain).unwrap_or(JsValue::UNDEFINED)
+}

@@ -15,4 +15,4 @@ pub mod ledger;
 #[cfg(target_arch = "wasm32")]
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
-mod js;
+pub mod js;

@@ -62,28 +62,40 @@ pub struct History {
     pub attempts: Vec<Attempt>,
     /// Of the attempts no longer kept here: how many could have left the device.
     pub folded_left: u32,
-    /// Of those: how many leave their effect unknown.
+    /// Of those: how many ended and leave their effect unknown.
     pub folded_unknown: u32,
+    /// Of those: the numbers of the ones that are still open, and so unknown too. At most
+    /// [`ATTEMPTS_MAX`](super::limits::ATTEMPTS_MAX).
+    #[serde(default)]
+    pub folded_open: Vec<u32>,
 }
 
 impl History {
-    /// Starts the next attempt. The oldest ended one is folded away when the list is full.
+    /// Starts the next attempt. The oldest one is folded away when the list is full.
     pub fn open(&mut self, fence: u64, correlation: ChangeId, started: Stamp) -> u32 {
         while self.attempts.len() >= ATTEMPTS_KEPT {
             let oldest = self.attempts.remove(0);
             self.folded_left += u32::from(oldest.maybe_left());
-            self.folded_unknown += u32::from(oldest.leaves_unknown());
+            if oldest.state == AttemptState::Open {
+                self.folded_open.push(oldest.number);
+            } else {
+                self.folded_unknown += u32::from(oldest.leaves_unknown());
+            }
         }
         self.total = self.total.saturating_add(1);
         self.attempts.push(Attempt { number: self.total, fence, correlation, started, state: AttemptState::Open });
         self.total
     }
 
-    /// Takes a folded attempt back, because facts of it came in after all. It was folded while it was open.
-    pub fn recall(&mut self, number: u32, fence: u64, correlation: ChangeId, now: Stamp) {
+    /// Takes back an attempt that was folded while it was open, because facts of it came in after all. Says whether
+    /// it was one: another than those has had its say before.
+    pub fn recall(&mut self, number: u32, fence: u64, correlation: ChangeId, now: Stamp) -> bool {
+        let Some(place) = self.folded_open.iter().position(|folded| *folded == number) else { return false };
+        self.folded_open.remove(place);
         self.folded_left = self.folded_left.saturating_sub(1);
-        self.folded_unknown = self.folded_unknown.saturating_sub(1);
-        self.attempts.insert(0, Attempt { number, fence, correlation, started: now, state: AttemptState::Open });
+        let place = self.attempts.partition_point(|attempt| attempt.number < number);
+        self.attempts.insert(place, Attempt { number, fence, correlation, started: now, state: AttemptState::Open });
+        true
     }
 
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Attempt> {
@@ -92,7 +104,7 @@ impl History {
 
     /// Does any attempt leave its effect unknown?
     pub fn any_unknown(&self) -> bool {
-        self.folded_unknown > 0 || self.attempts.iter().any(Attempt::leaves_unknown)
+        self.folded_unknown > 0 || !self.folded_open.is_empty() || self.attempts.iter().any(Attempt::leaves_unknown)
     }
 
     /// Could anything have left the device?

@@ -92,7 +92,8 @@ impl OriginRecord {
             if self.probe == ProbeStanding::Untested && self.answered && !self.network_fault {
                 self.probe = ProbeStanding::Unusable;
             }
-            self.probe_failing_since = self.probe_failing_since.or(Some(now));
+            // Since another epoch is since an unknowable time: it starts again.
+            self.probe_failing_since = self.probe_failing_since.filter(|since| now.since(since).is_some()).or(Some(now));
         }
     }
 }

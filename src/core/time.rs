@@ -65,19 +65,18 @@ impl LedgerClock {
     pub fn observe(self, reading: Reading) -> Self {
         let across = reading.wall_ms.saturating_sub(self.wall_ms);
         let step_back = self.wall_ms.saturating_sub(reading.wall_ms);
-        match reading.followed {
-            Some((followed, epoch)) if epoch == self.epoch => {
-                Self { at_ms: followed.max(self.at_ms.saturating_add(across)), wall_ms: reading.wall_ms, epoch }
-            }
-            _ if step_back > CLOCK_STEP_BACK_MS => {
-                Self { at_ms: self.at_ms, wall_ms: reading.wall_ms, epoch: self.epoch.saturating_add(1) }
-            }
+        let bridged = reading.followed.is_some_and(|(_, epoch)| epoch == self.epoch);
+        // A realm that met a step back when it read the ledger is an epoch ahead; it has followed the clock since, so
+        // that leases end for it (P2.7). What one of an older epoch brings may be wild.
+        let followed = reading.followed.filter(|(_, epoch)| *epoch >= self.epoch).map_or(0, |(at_ms, _)| at_ms);
+        let at_ms = followed.max(self.at_ms.saturating_add(across));
+        if bridged {
+            Self { at_ms, wall_ms: reading.wall_ms, epoch: self.epoch }
+        } else if step_back > CLOCK_STEP_BACK_MS {
+            Self { at_ms, wall_ms: reading.wall_ms, epoch: self.epoch.saturating_add(1) }
+        } else {
             // A small step back keeps the old anchor: many small steps then add up to one that is seen.
-            _ => Self {
-                at_ms: self.at_ms.saturating_add(across),
-                wall_ms: self.wall_ms.max(reading.wall_ms),
-                epoch: self.epoch,
-            },
+            Self { at_ms, wall_ms: self.wall_ms.max(reading.wall_ms), epoch: self.epoch }
         }
     }
 
@@ -112,13 +111,14 @@ impl RealmClock {
         Reading { wall_ms: now.wall_ms, followed: self.clock.map(|clock| (clock.at_ms, clock.epoch)) }
     }
 
-    /// Takes over what the ledger says. `stored` was read at or before the realm's last moment.
+    /// Takes over what the ledger says: as it was read at the start, then as each transaction observed it with what
+    /// this realm brought. The ledger decides what epoch it is.
     pub fn adopt(&mut self, stored: LedgerClock) {
         let Some(own) = self.clock else {
             self.clock = Some(stored.observe(Reading { wall_ms: self.last.wall_ms, followed: None }));
             return;
         };
-        if stored.epoch > own.epoch {
+        if stored.epoch != own.epoch {
             self.clock = Some(LedgerClock { at_ms: stored.at_ms.max(own.at_ms), wall_ms: self.last.wall_ms, ..stored });
         } else if stored.at_ms > own.at_ms {
             self.clock = Some(LedgerClock { at_ms: stored.at_ms, ..own });

@@ -10,9 +10,10 @@ pub fn window_left_ms(intent: &IntentRecord, usable_ms: u64, now: &Stamp) -> Opt
     Some(now.since(first_sent).map_or(0, |elapsed| usable_ms.saturating_sub(elapsed)))
 }
 
-/// May an attempt of `attempt_ms` start now without ending after the server may have forgotten the key?
+/// May an attempt of `attempt_ms` start now without ending after the server may have forgotten the key? The window of
+/// an intent that was never sent would start with it.
 pub fn window_open(intent: &IntentRecord, usable_ms: u64, now: &Stamp, attempt_ms: u64) -> bool {
-    window_left_ms(intent, usable_ms, now).is_none_or(|left_ms| attempt_ms < left_ms)
+    attempt_ms < window_left_ms(intent, usable_ms, now).unwrap_or(usable_ms)
 }
 
 /// Has the intent outlived `expiresIn` without being sent?

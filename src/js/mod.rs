@@ -3,5 +3,5 @@
 mod errors;
 mod face;
 mod options;
-mod queue;
+pub mod queue;
 mod settled;

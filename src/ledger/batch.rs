@@ -9,6 +9,7 @@ use crate::core::transition::apply;
 #[derive(Debug)]
 pub struct Decided {
     pub results: Vec<Result<Applied, Refusal>>,
+    /// The ledger clock as this transaction observed it.
     pub clock: Option<LedgerClock>,
     pub overlay: Overlay,
 }
@@ -31,7 +32,8 @@ pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Res
         return Err(unread);
     }
     let clock = match overlay.get(&RecordKey::Clock) {
-        Ok(Some(Record::Clock(clock))) => Some(*clock),
+        // Where every change was refused, nothing was written; what the clock reads is of use all the same.
+        Ok(Some(Record::Clock(clock))) => Some(clock.observe(reading)),
         _ => None,
     };
     Ok(Decided { results, clock, overlay })

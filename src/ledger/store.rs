@@ -34,7 +34,7 @@ impl From<StoreError> for CommitError {
     }
 }
 
-/// What one transaction did, change by change, and the ledger clock it left behind.
+/// What one transaction did, change by change, and the ledger clock as it observed it.
 #[derive(Debug)]
 pub struct Transacted {
     pub results: Vec<Result<Applied, Refusal>>,

@@ -6,8 +6,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The values of one complete answer that a contract's rules can name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The values of one complete answer that a contract's rules can name. Its `Debug` shows none of them (law 11).
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     pub status: u16,
     /// Lower-case, without parameters; `None` where the answer names none.
@@ -20,8 +20,15 @@ pub struct Facts {
     pub body_empty: bool,
 }
 
-/// A scalar in an answer's body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl fmt::Debug for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (headers, pointers) = (self.headers.len(), self.pointers.len());
+        write!(f, "Facts({}, {headers} headers, {pointers} values)", self.status)
+    }
+}
+
+/// A scalar in an answer's body. Its `Debug` shows its kind only (law 11).
+#[derive(Clone, PartialEq, Eq)]
 pub enum FactValue {
     Text(String),
     Bool(bool),
@@ -29,6 +36,17 @@ pub enum FactValue {
     Integer(i64),
     /// A number beyond 2^53 - 1, or a fraction: matches no rule (P5.8).
     Inexact,
+}
+
+impl fmt::Debug for FactValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(_) => "Text(..)",
+            Self::Bool(_) => "Bool(..)",
+            Self::Integer(_) => "Integer(..)",
+            Self::Inexact => "Inexact",
+        })
+    }
 }
 
 impl FactValue {

@@ -236,6 +236,8 @@ fn any_state() -> impl Strategy<Value = AttemptState> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     /// Law 4 and P5.1, P5.4, whatever came in whatever order.
     #[test]
     fn law_4_a_judgement_rests_on_evidence(states in prop::collection::vec(any_state(), 1..12)) {

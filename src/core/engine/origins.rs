@@ -65,7 +65,7 @@ impl Origins {
                 Approach::Go
             }
             Reach::Blocked => {
-                known.blocked_since = known.blocked_since.or(Some(now));
+                known.blocked_since = known.blocked_since.filter(|since| now.since(since).is_some()).or(Some(now));
                 known.wanted = true;
                 known.next_probe_at_ms = known.next_probe_at_ms.or(Some(mono_ms.saturating_add(PROBE_FORBIDS_MAX_MS)));
                 Approach::Wait

@@ -20,17 +20,18 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     let reading = read(&contract, &intent.key, &facts.observation);
     let asked_ms = asked_to_wait_ms(&facts.observation);
 
+    if facts.attempt > intent.history.total {
+        return super::refuse(crate::core::change::Refusal::Inconsistent);
+    }
     if intent.history.get_mut(facts.attempt).is_none() {
         intent.history.recall(facts.attempt, facts.fence, facts.fact.clone(), now);
     }
-    let Some(attempt) = intent.history.get_mut(facts.attempt) else {
-        return super::refuse(crate::core::change::Refusal::Inconsistent);
-    };
-    if matches!(attempt.state, AttemptState::Ended { .. }) {
+    let untold = intent.history.get_mut(facts.attempt).filter(|it| !matches!(it.state, AttemptState::Ended { .. }));
+    let Some(attempt) = untold else {
         // These facts are in: this change ran before. One fetch brings one set of facts.
         let origin = draft.origin(&intent.request.origin)?;
         return Ok(Applied::Recorded { intent: Box::new(intent), origin });
-    }
+    };
     attempt.state = AttemptState::Ended { ended: now, fact: facts.fact.clone(), reading, retry_after_ms: asked_ms };
 
     let stale = intent.claim.is_none() || intent.fence != facts.fence;
@@ -52,14 +53,14 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
     draft.journal(&mut intent, JournalEvent::NotSent { attempt: change.attempt });
     if !intent.maybe_sent() {
         intent.first_sent = None;
+        if matches!(intent.state, State::Waiting { .. }) {
+            intent.state = State::Queued;
+        }
     }
-    if intent.fence == change.fence && !intent.has_ended() {
+    if intent.claim.is_some() && intent.fence == change.fence {
         intent.claim = None;
         let failures = intent.history.failures().saturating_add(1);
         intent.due_at_ms = Some(now.at_ms.saturating_add(backoff_ms(failures, change.jitter)));
-        if !intent.maybe_sent() {
-            intent.state = State::Queued;
-        }
     }
     draft.put_intent(&intent);
     Ok(Applied::NotSent(Box::new(intent)))

@@ -7,7 +7,7 @@ use crate::core::change::{Applied, Grant, Refusal, TakeClaim};
 use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
-use crate::core::limits::LEASE_SLACK_MS;
+use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
 use crate::core::record::{RecordKey, Stop};
 use crate::core::window::{Age, age, window_open};
 
@@ -22,6 +22,10 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         claim.lease_until_ms = lease_until_ms;
         intent.due_at_ms = Some(lease_until_ms);
         return grant(draft, intent, contract, lease_until_ms);
+    }
+    // It was granted before, and is over (P1.1).
+    if intent.history.attempts.iter().any(|attempt| attempt.correlation == take.nonce) {
+        return refuse(Refusal::WrongState(Box::new(intent)));
     }
     if !take.purpose.allows(&intent.state) {
         return refuse(Refusal::WrongState(Box::new(intent)));
@@ -65,18 +69,19 @@ fn instead_of_sending(
     if let Some(at_ms) = intent.floor_at_ms.filter(|floor_at_ms| now.at_ms < *floor_at_ms) {
         return refuse(Refusal::NotBefore { at_ms });
     }
-    if intent.maybe_sent() {
-        let usable_ms = contract.window_ms().min(take.window_ms);
-        if window_open(intent, usable_ms, &now, take.attempt_ms) {
-            return Ok(None);
+    let age = if intent.maybe_sent() { Age::Fresh } else { age(intent, &now) };
+    let usable_ms = contract.window_ms().min(take.window_ms);
+    match age {
+        Age::Expired => draft.settle(intent, State::Expired)?,
+        Age::Unknowable => draft.hold(intent, HeldReason::ClockChanged),
+        Age::Fresh if !window_open(intent, usable_ms, &now, take.attempt_ms) => {
+            draft.hold(intent, HeldReason::WindowClosed);
         }
-        draft.hold(intent, HeldReason::WindowClosed);
-    } else {
-        match age(intent, &now) {
-            Age::Fresh => return Ok(None),
-            Age::Expired => draft.settle(intent, State::Expired)?,
-            Age::Unknowable => draft.hold(intent, HeldReason::ClockChanged),
+        // Attempts of which nobody recorded anything have no facts that would end the patience.
+        Age::Fresh if intent.maybe_sent() && intent.history.total >= ATTEMPTS_MAX => {
+            draft.hold(intent, HeldReason::Unresolved);
         }
+        Age::Fresh => return Ok(None),
     }
     draft.put_intent(intent);
     Ok(Some(Applied::NotGranted(Box::new(intent.clone()))))

@@ -17,7 +17,7 @@ use crate::core::journal::JournalEvent;
 use crate::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use crate::core::limits::{ATTEMPT_DEADLINE_MS, BACKOFF_CAP_MS, LEASE_SLACK_MS};
 use crate::core::record::{Body, Overlay, Payload, Record, RecordKey, Stop, Versioned};
-use crate::core::time::{LedgerClock, Reading};
+use crate::core::time::{LedgerClock, Moment, Reading, RealmClock};
 use crate::core::transition::apply;
 
 const HOUR: u64 = 60 * 60 * 1_000;
@@ -25,17 +25,19 @@ const START: u64 = 1_800_000_000_000;
 const LEASE: u64 = ATTEMPT_DEADLINE_MS + LEASE_SLACK_MS;
 const ORIGIN: &str = "https://api.shop.example";
 
-/// A ledger and the wall clock of the device. Its clock is read as by a realm that has just started.
+/// A ledger and the clocks of the device. Without a realm its clock is read as by one that has just started.
 #[derive(Clone, Debug)]
 struct Bench {
     records: BTreeMap<RecordKey, Versioned>,
     wall_ms: u64,
+    mono_ms: u64,
+    realm: Option<RealmClock>,
     facts: u32,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { records: BTreeMap::new(), wall_ms: START, facts: 0 }
+        Self { records: BTreeMap::new(), wall_ms: START, mono_ms: 0, realm: None, facts: 0 }
     }
 
     /// A bench with one submitted intent.
@@ -47,6 +49,18 @@ impl Bench {
 
     fn wait(&mut self, ms: u64) {
         self.wall_ms += ms;
+        self.mono_ms += ms;
+    }
+
+    /// From now on one realm follows the clock, as after a reload.
+    fn reload(&mut self) {
+        let mut realm = RealmClock::new(self.moment());
+        realm.adopt(self.clock());
+        self.realm = Some(realm);
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { wall_ms: self.wall_ms, mono_ms: self.mono_ms }
     }
 
     /// One change in a transaction of its own.
@@ -56,7 +70,9 @@ impl Bench {
 
     /// Several changes in one transaction. Checks what every transaction must keep.
     fn batch(&mut self, changes: &[Change]) -> Vec<Result<Applied, Refusal>> {
-        let reading = Reading { wall_ms: self.wall_ms, followed: None };
+        let now = self.moment();
+        let alone = Reading { wall_ms: self.wall_ms, followed: None };
+        let reading = self.realm.as_mut().map_or(alone, |realm| realm.read(now));
         let mut overlay = Overlay::default();
         let results = changes.iter().map(|change| {
             loop {
@@ -73,6 +89,9 @@ impl Bench {
             }
         });
         let results = results.collect();
+        if let (Some(realm), Ok(Some(Record::Clock(clock)))) = (&mut self.realm, overlay.get(&RecordKey::Clock)) {
+            realm.adopt(clock.observe(reading));
+        }
         let (expected, writes) = overlay.into_commit();
         for (key, record) in writes {
             let version = self.records.get(&key).map_or(0, |found| found.version) + 1;

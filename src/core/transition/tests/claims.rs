@@ -119,12 +119,44 @@ fn p2_7_a_lease_is_not_lengthened_by_a_clock_stepped_back() {
     let id = submit(1).intent;
     bench.claim(&id, "a");
     bench.wall_ms -= 5 * HOUR;
-    assert!(matches!(bench.apply(&Change::Claim(take(&id, "b"))), Err(Refusal::Leased { .. })));
-    bench.wait(LEASE);
+    bench.reload();
+    let leased = |bench: &mut Bench| matches!(bench.apply(&Change::Claim(take(&id, "b"))), Err(Refusal::Leased { .. }));
+    assert!(leased(&mut bench));
+    bench.wait(LEASE - 1);
+    assert!(leased(&mut bench));
+    bench.wait(1);
     // The lease is over; the window is unknowable in the new epoch (P3.2).
     let result = bench.apply(&Change::Claim(take(&id, "b")));
     assert!(matches!(result, Ok(Applied::NotGranted(_))), "{result:?}");
     assert_eq!(bench.only().state, State::Held { reason: HeldReason::WindowClosed });
+    assert_eq!(bench.clock().epoch, 1);
+}
+
+#[test]
+fn p3_1_the_ledger_decides_the_epoch_for_every_realm() {
+    let mut bench = Bench::with(&submit(1));
+    bench.wall_ms -= 61_000;
+    bench.reload();
+    bench.wait(5_000);
+    // Only 56 s are left of the step: the ledger does not see it, and the realm must not go on in an epoch of its own.
+    let grant = bench.claim(&submit(1).intent, "a");
+    let realm = bench.realm.map(|realm| realm.stamp().epoch);
+    assert_eq!((realm, bench.clock().epoch), (Some(0), 0));
+    assert_eq!(grant.intent.first_sent.map(|first| first.epoch), Some(0));
+}
+
+#[test]
+fn p3_1_a_refusal_does_not_bridge_a_step_back() {
+    let mut bench = Bench::with(&submit(1));
+    bench.claim(&submit(1).intent, "a");
+    bench.wall_ms -= 5 * HOUR;
+    bench.reload();
+    for _ in 0..3 {
+        assert!(bench.apply(&Change::Claim(take(&submit(1).intent, "b"))).is_err());
+        bench.wait(1_000);
+    }
+    bench.apply(&Change::Submit(Box::new(submit(2)))).unwrap();
+    assert_eq!(bench.clock().epoch, 1);
 }
 
 #[test]

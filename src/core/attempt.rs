@@ -21,7 +21,7 @@ pub struct Attempt {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum AttemptState {
     /// Claimed; bytes may be on the wire. An attempt whose realm died stays open, and open is unknown.
     Open,

@@ -43,7 +43,7 @@ pub fn retry_after_ms(value: &str) -> Option<u64> {
     Some(seconds.saturating_mul(1_000).min(RETRY_AFTER_MAX_MS))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -149,3 +149,29 @@ impl From<ContractFault> for Error {
         Self::new(ErrorCode::ContractInvalid).detail(format!("{} must {}", fault.field, fault.must))
     }
 }
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_code_is_unique_and_says_what_to_do() {
+        let codes: BTreeSet<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(codes.len(), ErrorCode::ALL.len());
+        for code in ErrorCode::ALL {
+            let name = code.as_str();
+            assert!(!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+            assert!(code.remedy().len() > 10 && code.remedy().ends_with('.'), "{name}: a remedy is a sentence");
+            assert!(!code.blame().as_str().is_empty());
+        }
+    }
+
+    #[test]
+    fn every_held_reason_has_a_remedy_of_its_own() {
+        use super::super::intent::HeldReason;
+        let remedies: BTreeSet<&str> = HeldReason::ALL.iter().map(|reason| reason.remedy()).collect();
+        assert_eq!(remedies.len(), HeldReason::ALL.len());
+        assert!(remedies.iter().all(|remedy| remedy.ends_with('.')));
+    }
+}

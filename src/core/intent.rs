@@ -72,7 +72,7 @@ impl fmt::Debug for Request {
 
 /// Where an intent stands. `sending` is not one of them: it is how a live send lease shows (P2.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Durable, provably never sent.
     Queued,

@@ -18,7 +18,7 @@ pub struct JournalEntry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum JournalEvent {
     Submitted,
     Claimed {

@@ -93,12 +93,13 @@ impl OriginRecord {
                 self.probe = ProbeStanding::Unusable;
             }
             // Since another epoch is since an unknowable time: it starts again.
-            self.probe_failing_since = self.probe_failing_since.filter(|since| now.since(since).is_some()).or(Some(now));
+            self.probe_failing_since =
+                self.probe_failing_since.filter(|since| now.since(since).is_some()).or(Some(now));
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::*;
 

@@ -1,5 +1,10 @@
 //! Bad input stops here: what an app hands over, checked before anything is stored or sent.
 
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
+
+use core::fmt;
+
 use super::change::{ContractSnapshot, Submit};
 use super::contract::{Carrier, Method, is_credential, is_token};
 use super::error::{Error, ErrorCode};
@@ -11,8 +16,8 @@ use super::limits::{
 };
 use super::record::Body;
 
-/// A URL as the platform parsed it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A URL as the platform parsed it. Its `Debug` shows the origin only (law 11).
+#[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     /// Absolute, serialised by the platform, without fragment.
     pub href: String,
@@ -21,6 +26,12 @@ pub struct Target {
     pub host: String,
     pub origin: String,
     pub has_credentials: bool,
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Target({})", self.origin)
+    }
 }
 
 impl Target {
@@ -58,8 +69,8 @@ impl Destinations {
     }
 }
 
-/// A decision as the app states it.
-#[derive(Clone, Debug)]
+/// A decision as the app states it. Its `Debug` shows neither headers nor body (law 11).
+#[derive(Clone)]
 pub struct Submission {
     pub operation: String,
     pub reference: Reference,
@@ -69,6 +80,13 @@ pub struct Submission {
     /// Canonical JSON text.
     pub body: Option<String>,
     pub expires_in: ExpiresIn,
+}
+
+impl fmt::Debug for Submission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.body.as_ref().map_or(0, String::len);
+        write!(f, "Submission({} {:?} to {:?}, {bytes} bytes)", self.operation, self.reference, self.target)
+    }
 }
 
 /// The app's name for a decision, or its explicit absence.
@@ -167,7 +185,6 @@ fn check_headers(
     headers: Vec<(String, String)>,
     carrier: &Carrier,
 ) -> Result<(Vec<(String, String)>, Option<String>), Error> {
-    let Carrier::Header { name: key_header, .. } = carrier;
     if headers.len() > HEADERS_MAX {
         return Err(ErrorCode::HeaderInvalid.into());
     }
@@ -184,7 +201,7 @@ fn check_headers(
             || lower.starts_with("sec-")
             || lower.starts_with("proxy-")
             || lower == "idempotency-key"
-            || lower.eq_ignore_ascii_case(key_header);
+            || lower.eq_ignore_ascii_case(&carrier.name);
         if forbidden {
             return Err(Error::new(ErrorCode::HeaderForbidden).detail(name));
         }

@@ -46,22 +46,28 @@ pub struct Contract {
 
 /// How the key travels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "in", rename_all = "camelCase")]
-pub enum Carrier {
-    /// A request header: the raw key, or an RFC 8941 string if `quoted`.
-    Header {
-        name: String,
-        #[serde(default)]
-        quoted: bool,
-    },
+pub struct Carrier {
+    #[serde(rename = "in")]
+    pub place: CarrierPlace,
+    /// The header's name.
+    pub name: String,
+    /// As an RFC 8941 string; else raw.
+    #[serde(default)]
+    pub quoted: bool,
+}
+
+/// Where in a request the key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CarrierPlace {
+    Header,
 }
 
 impl Carrier {
     /// The header's name and its value for a key. Keys hold no character that a quoted string would escape.
     pub fn header(&self, key: &super::key::Key) -> (String, String) {
-        let Self::Header { name, quoted } = self;
-        let value = if *quoted { format!("\"{}\"", key.expose()) } else { key.expose().to_owned() };
-        (name.clone(), value)
+        let value = if self.quoted { format!("\"{}\"", key.expose()) } else { key.expose().to_owned() };
+        (self.name.clone(), value)
     }
 }
 

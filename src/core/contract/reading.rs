@@ -37,7 +37,7 @@ pub enum AnswerClass {
 
 /// One answer or fault, read alone; kept with the attempt so that later facts can be judged beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum AttemptReading {
     Answer {
         class: AnswerClass,

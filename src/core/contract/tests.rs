@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::{
-    AnswerClass, AttemptReading, Carrier, Contract, FactValue, Facts, Fault, HeaderName, Observation, PointerIs,
+    AnswerClass, AttemptReading, Carrier, CarrierPlace, Contract, FactValue, Facts, Fault, HeaderName, Observation,
+    PointerIs,
 };
 use super::{Judgement, Rule, When, generic, judge, read};
 use crate::core::attempt::{Attempt, AttemptState, History};
@@ -153,9 +154,9 @@ fn p5_8_inexact_numbers_match_no_rule() {
 
 #[test]
 fn law_2_the_key_travels_as_the_carrier_says() {
-    let raw = Carrier::Header { name: "Idempotency-Key".to_owned(), quoted: false };
+    let raw = Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: false };
     assert_eq!(raw.header(&key()), ("Idempotency-Key".to_owned(), key().expose().to_owned()));
-    let quoted = Carrier::Header { name: "Idempotency-Key".to_owned(), quoted: true };
+    let quoted = Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: true };
     assert_eq!(quoted.header(&key()).1, format!("\"{}\"", key().expose()));
 }
 
@@ -173,8 +174,12 @@ fn a_wrong_contract_names_its_field() {
     let rows: [(&str, Spoil); 14] = [
         ("id", |c| c.id.clear()),
         ("id", |c| c.id = "x".repeat(65)),
-        ("carrier.name", |c| c.carrier = Carrier::Header { name: "no spaces".to_owned(), quoted: false }),
-        ("carrier.name", |c| c.carrier = Carrier::Header { name: "Authorization".to_owned(), quoted: false }),
+        ("carrier.name", |c| {
+            c.carrier = Carrier { place: CarrierPlace::Header, name: "no spaces".to_owned(), quoted: false }
+        }),
+        ("carrier.name", |c| {
+            c.carrier = Carrier { place: CarrierPlace::Header, name: "Authorization".to_owned(), quoted: false }
+        }),
         ("echo.header", |c| c.echo = Some(HeaderName { header: String::new() })),
         ("replay.values", |c| c.replay.iter_mut().for_each(|replay| replay.values.clear())),
         ("retentionMs", |c| c.retention_ms = 0),

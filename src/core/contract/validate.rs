@@ -1,6 +1,6 @@
 //! What a contract must be before an intent is stored under it.
 
-use super::{Carrier, Contract};
+use super::Contract;
 use crate::core::limits::{CONTRACT_LIST_MAX, RETENTION_MAX_MS};
 
 /// The field of a contract that is wrong, and what it must be.
@@ -13,7 +13,7 @@ pub struct ContractFault {
 impl Contract {
     /// Checks what the types cannot say. The first wrong field is named.
     pub fn validate(&self) -> Result<(), ContractFault> {
-        let Carrier::Header { name, .. } = &self.carrier;
+        let name = &self.carrier.name;
         require(!self.id.is_empty() && self.id.len() <= 64, "id", "be 1 to 64 characters")?;
         require(is_token(name), "carrier.name", "be a header name")?;
         require(!is_credential(name), "carrier.name", "not be a header that carries credentials")?;

@@ -1,0 +1,174 @@
+//! Bad input: each row spoils one thing, and gets its code. A refused submission makes no change, so nothing is stored.
+
+use super::*;
+use crate::core::contract::{KeyFormat, generic};
+use crate::core::key::ContractHash;
+
+fn target(href: &str, scheme: &str, host: &str) -> Target {
+    let origin = format!("{scheme}//{host}");
+    Target { href: href.to_owned(), scheme: scheme.to_owned(), host: host.to_owned(), origin, has_credentials: false }
+}
+
+fn shop() -> Target {
+    target("https://api.shop.example/payments", "https:", "api.shop.example")
+}
+
+fn good() -> Submission {
+    Submission {
+        operation: "authorize-payment".to_owned(),
+        reference: Reference::Named("order-842".to_owned()),
+        method: "POST".to_owned(),
+        target: shop(),
+        headers: vec![("X-Tenant".to_owned(), "7".to_owned())],
+        body: Some("{\"amount\":15000}".to_owned()),
+        expires_in: ExpiresIn::Default,
+    }
+}
+
+fn change(submission: Submission) -> Result<Submit, Error> {
+    let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract: generic() };
+    let destinations = Destinations::new(&shop(), &[])?;
+    let scope = scope_hash(Some("user-1"))?;
+    let context = SubmitContext { scope: &scope, contract: &contract, destinations: &destinations };
+    submission.into_change(context, RandomBits([1; 16]), RandomBits([2; 16]))
+}
+
+fn with_header(name: &str, value: &str) -> Submission {
+    Submission { headers: vec![(name.to_owned(), value.to_owned())], ..good() }
+}
+
+fn named(reference: &str) -> Submission {
+    Submission { reference: Reference::Named(reference.to_owned()), ..good() }
+}
+
+fn to(target: Target) -> Submission {
+    Submission { target, ..good() }
+}
+
+#[test]
+fn a_good_submission_becomes_a_change() {
+    let submit = change(good()).unwrap();
+    assert_eq!(submit.intent, IntentId::new(RandomBits([1; 16])));
+    assert_eq!(submit.key, Key::render(RandomBits([2; 16]), KeyFormat::Uuid));
+    assert_eq!(submit.request.headers, [("x-tenant".to_owned(), "7".to_owned())]);
+    assert_eq!(submit.request.origin, "https://api.shop.example");
+    assert_eq!(submit.expires_in_ms, Some(EXPIRES_IN_MS));
+    assert_eq!(submit.body.map(|body| body.media_type), Some("application/json".to_owned()));
+}
+
+#[test]
+fn bad_input_is_refused_with_its_code() {
+    use ErrorCode::*;
+    let many = (0..=HEADERS_MAX).map(|number| (format!("x-{number}"), String::new())).collect();
+    let long_url = format!("https://api.shop.example/{}", "x".repeat(URL_MAX_BYTES));
+    let rows = [
+        (OperationInvalid, Submission { operation: String::new(), ..good() }),
+        (OperationInvalid, Submission { operation: "x".repeat(OPERATION_MAX_BYTES + 1), ..good() }),
+        (OperationInvalid, Submission { operation: "pay now".to_owned(), ..good() }),
+        (ReferenceMissing, Submission { reference: Reference::Missing, ..good() }),
+        (ReferenceInvalid, named("")),
+        (ReferenceInvalid, named("order\u{1f}842")),
+        (ReferenceTooLong, named(&"x".repeat(REFERENCE_MAX_BYTES + 1))),
+        (ReferenceTooLong, named(&"é".repeat(REFERENCE_MAX_BYTES / 2 + 1))),
+        (MethodNotAllowed, Submission { method: "GET".to_owned(), ..good() }),
+        (MethodNotAllowed, Submission { method: "post".to_owned(), ..good() }),
+        (UrlInvalid, to(target("ftp://api.shop.example/", "ftp:", "api.shop.example"))),
+        (UrlInvalid, to(Target { has_credentials: true, ..shop() })),
+        (UrlInvalid, to(target(&long_url, "https:", "api.shop.example"))),
+        (UrlCleartext, to(target("http://api.shop.example/", "http:", "api.shop.example"))),
+        (UrlCleartext, to(target("http://localhost.example/", "http:", "localhost.example"))),
+        (UrlForeignOrigin, to(target("https://evil.example/", "https:", "evil.example"))),
+        (UrlForeignOrigin, to(target("http://127.0.0.1:9/", "http:", "127.0.0.1"))),
+        (HeaderForbidden, with_header("Authorization", "Bearer x")),
+        (HeaderForbidden, with_header("COOKIE", "a=b")),
+        (HeaderForbidden, with_header("X-Api-Key", "x")),
+        (HeaderForbidden, with_header("Idempotency-Key", "mine")),
+        (HeaderForbidden, with_header("Host", "x")),
+        (HeaderForbidden, with_header("Sec-Fetch-Mode", "x")),
+        (HeaderForbidden, with_header("Proxy-Whatever", "x")),
+        (HeaderInvalid, with_header("no spaces", "x")),
+        (HeaderInvalid, with_header("x-split", "a\r\nb: c")),
+        (HeaderInvalid, with_header("x-wide", "préau")),
+        (HeaderInvalid, with_header("x-padded", " a")),
+        (HeaderInvalid, with_header("x-long", &"x".repeat(HEADER_VALUE_MAX_BYTES + 1))),
+        (HeaderInvalid, with_header("content-type", "text/plain")),
+        (HeaderInvalid, Submission { body: None, ..with_header("content-type", "application/json") }),
+        (HeaderInvalid, Submission { headers: vec![("a".into(), "1".into()), ("A".into(), "2".into())], ..good() }),
+        (HeaderInvalid, Submission { headers: many, ..good() }),
+        (BodyTooLarge, Submission { body: Some("x".repeat(BODY_MAX_BYTES + 1)), ..good() }),
+        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(0.0), ..good() }),
+        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(-1.0), ..good() }),
+        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(f64::NAN), ..good() }),
+        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(f64::INFINITY), ..good() }),
+    ];
+    for (wanted, submission) in rows {
+        let shown = format!("{submission:?}");
+        assert_eq!(change(submission).map_err(|error| error.code).unwrap_err(), wanted, "{shown}");
+    }
+}
+
+#[test]
+fn what_is_at_a_bound_is_good() {
+    let rows = [
+        Submission { operation: "x".repeat(OPERATION_MAX_BYTES), ..good() },
+        named(&"x".repeat(REFERENCE_MAX_BYTES)),
+        with_header("x-long", &"x".repeat(HEADER_VALUE_MAX_BYTES)),
+        with_header("content-type", "application/vnd.shop+json; charset=utf-8"),
+        Submission { body: Some("x".repeat(BODY_MAX_BYTES)), ..good() },
+        Submission { body: None, ..good() },
+        Submission { reference: Reference::OptedOut, ..good() },
+        Submission { expires_in: ExpiresIn::Never, ..good() },
+        Submission { expires_in: ExpiresIn::AfterMs(1.0), ..good() },
+    ];
+    for submission in rows {
+        let shown = format!("{submission:?}");
+        assert!(change(submission).is_ok(), "{shown}");
+    }
+}
+
+#[test]
+fn loopback_may_be_cleartext() {
+    for host in ["localhost", "shop.localhost", "127.0.0.1", "127.8.9.1", "[::1]"] {
+        let base = target("http://x/", "http:", host);
+        assert!(Destinations::new(&base, &[]).and_then(|known| known.check(&base)).is_ok(), "{host}");
+    }
+    for host in ["128.0.0.1", "localhost.example", "127.0.0.1.example", "[::2]", "10.0.0.1"] {
+        assert!(target("http://x/", "http:", host).check_transport().is_err(), "{host}");
+    }
+    assert!(Destinations::new(&shop(), &[target("http://x/", "http:", "x")]).is_err(), "extra origins too");
+}
+
+#[test]
+fn a_scope_is_required_and_bounded() {
+    assert_eq!(scope_hash(None).map_err(|error| error.code), Err(ErrorCode::ScopeMissing));
+    assert_eq!(scope_hash(Some("")).map_err(|error| error.code), Err(ErrorCode::ScopeMissing));
+    let long = "x".repeat(SCOPE_MAX_BYTES + 1);
+    assert_eq!(scope_hash(Some(&long)).map_err(|error| error.code), Err(ErrorCode::ScopeTooLong));
+    assert_ne!(scope_hash(Some("a")), scope_hash(Some("b")));
+}
+
+#[test]
+fn the_fingerprint_ignores_the_key_and_sees_the_rest() {
+    let base = change(good()).unwrap().fingerprint;
+    let differ = [
+        Submission { method: "PUT".to_owned(), ..good() },
+        Submission { operation: "refund".to_owned(), ..good() },
+        Submission { body: Some("{\"amount\":15001}".to_owned()), ..good() },
+        Submission { body: None, ..good() },
+        to(Target { href: "https://api.shop.example/payments?x".to_owned(), ..shop() }),
+    ];
+    for submission in differ {
+        assert_ne!(change(submission).unwrap().fingerprint, base);
+    }
+    assert_eq!(change(named("order-843")).unwrap().fingerprint, base, "the reference names it, and is no payload");
+}
+
+#[test]
+fn law_11_a_submission_shows_no_secret() {
+    let mut submission = with_header("x-note", "canary-header");
+    submission.target.href = "https://api.shop.example/payments?token=canary-url".to_owned();
+    submission.body = Some("{\"card\":\"canary-body\"}".to_owned());
+    assert!(!format!("{submission:?}").contains("canary"));
+    let refused = change(Submission { headers: vec![("Cookie".to_owned(), "canary".to_owned())], ..submission });
+    assert!(!format!("{refused:?}").contains("canary"));
+}

@@ -1,0 +1,9 @@
+//! The browser adapters in a real browser: the IndexedDB ledger, and what a queue does with it.
+#![cfg(target_arch = "wasm32")]
+
+mod durability;
+mod ledger;
+mod page;
+mod spy;
+
+wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -1,0 +1,86 @@
+//! A spy on the platform: which transactions were asked for and what was put in them, which requests left. Every
+//! call goes through to the real thing, unless a test asks for an abort, or for an answer where there is no API.
+
+use js_sys::Reflect;
+use wasm_bindgen::JsValue;
+
+const INSTALL: &str = r#"
+(() => {
+  if (globalThis.__spy) return;
+  const spy = (globalThis.__spy = { transactions: [], requests: 0, abortAfterSuccess: false, answer: null });
+  const entries = new WeakMap();
+  const begin = IDBDatabase.prototype.transaction;
+  IDBDatabase.prototype.transaction = function (shelves, mode, options) {
+    const transaction = begin.call(this, shelves, mode, options);
+    if (mode === 'readwrite') {
+      const entry = { asked: options?.durability ?? null, real: transaction.durability, puts: [] };
+      entries.set(transaction, entry);
+      spy.transactions.push(entry);
+    }
+    return transaction;
+  };
+  const put = IDBObjectStore.prototype.put;
+  IDBObjectStore.prototype.put = function (value) {
+    const request = put.call(this, value);
+    entries.get(this.transaction)?.puts.push({ shelf: this.name, value });
+    if (spy.abortAfterSuccess && this.name === 'intents') {
+      const { transaction } = this;
+      request.addEventListener('success', () => transaction.abort());
+    }
+    return request;
+  };
+  const send = globalThis.fetch;
+  globalThis.fetch = (...args) => {
+    spy.requests += 1;
+    if (spy.answer && args[1]?.method === 'POST') {
+      const headers = { 'content-type': 'application/json' };
+      return Promise.resolve(new Response(spy.answer.body, { status: spy.answer.status, headers }));
+    }
+    return send(...args);
+  };
+})();
+"#;
+
+/// Installs the spy, once, and forgets what it saw before.
+pub(crate) fn install() {
+    eval(INSTALL);
+    eval("Object.assign(__spy, { transactions: [], requests: 0, abortAfterSuccess: false, answer: null })");
+}
+
+/// From now on, transactions that put an intent are aborted after the put's request has succeeded.
+pub(crate) fn abort_after_success(on: bool) {
+    eval(&format!("__spy.abortAfterSuccess = {on}"));
+}
+
+/// From now on, every POST is answered with this JSON: the test server has no API.
+pub(crate) fn answer_posts(status: u16, body: &str) {
+    eval(&format!("__spy.answer = {{ status: {status}, body: '{body}' }}"));
+}
+
+/// Readwrite transactions begun since [`install`].
+pub(crate) fn transactions() -> u32 {
+    eval("__spy.transactions.length").as_f64().unwrap() as u32
+}
+
+/// `fetch` calls since [`install`].
+pub(crate) fn requests() -> u32 {
+    eval("__spy.requests").as_f64().unwrap() as u32
+}
+
+/// `asked/real` durability of each transaction that put an intent for which `condition`, a JavaScript expression over
+/// its `record`, holds.
+pub(crate) fn durabilities_where(condition: &str) -> Vec<String> {
+    let found = eval(&format!(
+        "__spy.transactions.filter(t => t.puts.some(p => {{ const record = p.value.record; \
+         return p.shelf === 'intents' && ({condition}); }})).map(t => t.asked + '/' + t.real)"
+    ));
+    js_sys::Array::from(&found).iter().map(|text| text.as_string().unwrap()).collect()
+}
+
+pub(crate) fn eval(source: &str) -> JsValue {
+    js_sys::eval(source).unwrap()
+}
+
+pub(crate) fn member(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &JsValue::from_str(name)).unwrap()
+}

@@ -1,0 +1,133 @@
+//! The laws that every world keeps, checked at every send and after every commit.
+
+use std::collections::BTreeMap;
+
+use intento::core::attempt::AttemptState;
+use intento::core::contract::Contract;
+use intento::core::effect::Dispatch;
+use intento::core::intent::{IntentRecord, Purpose, State};
+use intento::core::key::{IntentId, ScopeHash};
+use intento::core::record::{Record, RecordKey};
+use intento::core::time::LedgerClock;
+
+use super::{Ledger, RealmNo};
+
+#[derive(Default)]
+pub struct Laws {
+    known: BTreeMap<IntentId, IntentRecord>,
+    clock: Option<LedgerClock>,
+    sent: BTreeMap<IntentId, FirstSend>,
+    /// Attempts that left, by intent.
+    pub sends: BTreeMap<IntentId, Vec<u32>>,
+    /// The device's wall clock was stepped: realms may disagree about when a lease ends (law 5 bounds what we start).
+    pub clocks_disagree: bool,
+}
+
+struct FirstSend {
+    at_ms: u64,
+    wire: (String, Vec<(String, String)>, Option<String>),
+}
+
+impl Laws {
+    #[allow(clippy::too_many_arguments, reason = "everything there is to know at a send")]
+    pub fn before_send(
+        &mut self,
+        ledger: &Ledger,
+        now_ms: u64,
+        realm: RealmNo,
+        scope: &ScopeHash,
+        ledger_ms: u64,
+        dispatch: &Dispatch,
+        seed: u64,
+    ) {
+        let intent = ledger.intent(&dispatch.intent).unwrap_or_else(|| panic!("seed {seed}: law 1: sent unstored"));
+        let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == dispatch.attempt);
+        let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
+        assert_eq!(attempt.state, AttemptState::Open, "seed {seed}: law 1");
+        assert_eq!(&intent.scope, scope, "seed {seed}: law 9: sent by another scope's queue");
+        assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
+        if !self.clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
+            let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
+            assert_eq!(claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
+            assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
+            assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
+        }
+        self.same_bytes(&intent, now_ms, dispatch, &contract_of(ledger, &intent), seed);
+        self.sends.entry(intent.id).or_default().push(dispatch.attempt);
+    }
+
+    /// Laws 2 and 7.
+    fn same_bytes(&mut self, intent: &IntentRecord, now_ms: u64, dispatch: &Dispatch, contract: &Contract, seed: u64) {
+        let mut headers = dispatch.headers.clone();
+        headers.retain(|(name, _)| name != "authorization");
+        let key = intent.carrier.header(&intent.key);
+        assert!(headers.contains(&key), "seed {seed}: law 2: the stored key travels");
+        let wire = (dispatch.url.clone(), headers, dispatch.body.clone());
+        let first = self.sent.entry(intent.id.clone()).or_insert(FirstSend { at_ms: now_ms, wire: wire.clone() });
+        assert!(first.wire == wire, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
+        let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
+        assert!(ends_ms <= contract.window_ms(), "seed {seed}: law 7: attempt {} ends too late", dispatch.attempt);
+    }
+
+    pub fn after_commit(&mut self, ledger: &Ledger, seed: u64) {
+        let clock = ledger.clock();
+        if let (Some(before), Some(after)) = (self.clock, clock) {
+            assert!(after.at_ms >= before.at_ms && after.epoch >= before.epoch, "seed {seed}: P3: the clock went back");
+        }
+        self.clock = clock;
+        let mut open: BTreeMap<ScopeHash, u64> = BTreeMap::new();
+        for intent in ledger.intents() {
+            *open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
+            match self.known.get(&intent.id) {
+                Some(before) if *before == intent => continue,
+                Some(before) => changed(before, &intent, seed),
+                None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
+            }
+            alone(&intent, seed);
+            self.known.insert(intent.id.clone(), intent);
+        }
+        for (scope, open) in open {
+            let Some(Record::Counters(counters)) = ledger.record(&RecordKey::Counters(scope)) else { continue };
+            assert_eq!(counters.open, open, "seed {seed}: the count of what is open");
+        }
+    }
+}
+
+fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Contract {
+    match ledger.record(&RecordKey::Contract(intent.contract.clone())) {
+        Some(Record::Contract(contract)) => *contract,
+        _ => panic!("the contract is stored with its intent"),
+    }
+}
+
+/// What one record may never say.
+fn alone(intent: &IntentRecord, seed: u64) {
+    let sent = intent.maybe_sent();
+    assert_eq!(sent, intent.first_sent.is_some(), "seed {seed}: {intent:?}");
+    let unsent = matches!(intent.state, State::Queued | State::Cancelled | State::Expired);
+    assert!(!(unsent && sent), "seed {seed}: law 3: provably never sent: {intent:?}");
+    if intent.state.safe_to_replace() {
+        let stored = matches!(intent.state, State::Rejected { replaceable: true, .. });
+        assert!(stored || !sent, "seed {seed}: law 3: replaceable while unknown: {intent:?}");
+    }
+    assert!(!intent.has_ended() || intent.due_at_ms.is_none(), "seed {seed}: law 6: ended and due");
+}
+
+/// What no change may do to a record.
+fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
+    let frozen = |it: &IntentRecord| {
+        let made =
+            (it.id.clone(), it.scope.clone(), it.operation.clone(), it.reference.clone(), it.sequence, it.created);
+        let wire =
+            (it.key.clone(), it.carrier.clone(), it.contract.clone(), it.fingerprint.clone(), it.request.clone());
+        (made, wire, it.expires_in_ms)
+    };
+    assert!(frozen(before) == frozen(after), "seed {seed}: law 2: a write-once member changed");
+    assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
+    assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
+    if before.state.is_definite() {
+        assert_eq!(before.state, after.state, "seed {seed}: law 6: the first definite outcome stays");
+        assert_eq!(before.fence, after.fence, "seed {seed}: law 6: claimed after its outcome");
+    }
+    assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
+}

@@ -1,0 +1,496 @@
+//! Devices, tabs, a network and a server in virtual time. Everything is decided by the seed: the same seed is the same
+//! run. The laws that hold in every world are checked at every send and every commit.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the world")]
+
+mod laws;
+mod ledger;
+mod server;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use intento::core::backoff::JitterSource;
+use intento::core::change::{Applied, Change, ContractSnapshot};
+use intento::core::contract::{Contract, Fault, Observation};
+use intento::core::effect::Effect;
+use intento::core::engine::{Engine, Settings};
+use intento::core::input::{Authorized, CommitError, Credentials, Input, Ticket, Wake};
+use intento::core::intent::{IntentRecord, State};
+use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId, ScopeHash};
+use intento::core::record::{Record, RecordKey};
+use intento::core::submission::{Destinations, ExpiresIn, Reference, Submission, SubmitContext, Target};
+use intento::core::time::{LedgerClock, Moment, Reading};
+use intento::ledger::store::{Store, commit_batch};
+
+pub use laws::Laws;
+pub use ledger::{Ledger, LedgerFault};
+pub use server::{Delivery, Packet, Server, Turn, html, json, with_header};
+
+pub const SECOND: u64 = 1_000;
+pub const MINUTE: u64 = 60 * SECOND;
+pub const HOUR: u64 = 60 * MINUTE;
+pub const DAY: u64 = 24 * HOUR;
+pub const ORIGIN: &str = "https://api.shop.example";
+pub const ATTEMPT_MS: u64 = 30 * SECOND;
+const START_WALL_MS: u64 = 1_800_000_000_000;
+
+/// Names one realm; never used twice.
+pub type RealmNo = usize;
+
+pub struct World {
+    pub now_ms: u64,
+    wall_ahead_ms: i64,
+    pub seed: u64,
+    pub dice: Dice,
+    pub ledger: Ledger,
+    pub server: Server,
+    pub network: Network,
+    pub laws: Laws,
+    realms: BTreeMap<RealmNo, Realm>,
+    realms_opened: usize,
+    submits: u64,
+    events: BTreeMap<(u64, u64), Event>,
+    events_made: u64,
+    /// What callers were told of their tickets.
+    pub done: BTreeMap<u64, Result<Applied, CommitError>>,
+    /// What the app was told: realm, intent, durable.
+    pub told: Vec<(RealmNo, IntentRecord, bool)>,
+    pub counts: Counts,
+    /// Everything takes 1 ms, or up to this much if larger.
+    pub latency_max_ms: u64,
+    pub authorize: fn() -> Authorized,
+    pub contract: ContractSnapshot,
+}
+
+struct Realm {
+    engine: Engine,
+    born_ms: u64,
+    wake_at_ms: u64,
+    /// While frozen: what waits for it.
+    frozen: Option<Vec<Input>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub loads: u64,
+    pub commits: u64,
+    pub sends: u64,
+    pub probes: u64,
+    pub authorizations: u64,
+    pub timers: u64,
+    pub most_in_flight: usize,
+}
+
+/// What the device's network does. `hint` is what the browser says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Network {
+    pub up: bool,
+    pub hint: bool,
+    /// Do probes reach a server that can be reached? Some policies forbid it.
+    pub probes_pass: bool,
+}
+
+pub enum Event {
+    Input(RealmNo, Input),
+    Transaction(RealmNo, Vec<(Ticket, Change)>, Reading),
+    Query(RealmNo, u64, u32),
+    Load(RealmNo, IntentId),
+    Probe(RealmNo, String),
+    Arrive(Packet),
+    Complete(Packet),
+    Deadline(Packet),
+}
+
+/// Chance, from the seed.
+pub struct Dice(JitterSource);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(JitterSource::new(seed))
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: u64) -> u64 {
+        (u64::from(self.0.draw().0) * sides) >> 32
+    }
+
+    pub fn one_in(&mut self, sides: u64) -> bool {
+        self.roll(sides) == 0
+    }
+}
+
+impl World {
+    pub fn new(seed: u64) -> Self {
+        let contract: Contract = serde_json::from_str(include_str!("../../contracts/generic.json")).unwrap();
+        Self {
+            now_ms: 0,
+            wall_ahead_ms: 0,
+            seed,
+            dice: Dice::new(seed),
+            ledger: Ledger::default(),
+            server: Server::default(),
+            network: Network { up: true, hint: true, probes_pass: true },
+            laws: Laws::default(),
+            realms: BTreeMap::new(),
+            realms_opened: 0,
+            submits: 0,
+            events: BTreeMap::new(),
+            events_made: 0,
+            done: BTreeMap::new(),
+            told: Vec::new(),
+            counts: Counts::default(),
+            latency_max_ms: 1,
+            authorize: || Authorized::Granted(Credentials(vec![("authorization".to_owned(), "Bearer t".to_owned())])),
+            contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
+        }
+    }
+
+    /// Opens a queue in a new realm and lets it start.
+    pub fn open(&mut self) -> RealmNo {
+        self.open_as("user-1")
+    }
+
+    pub fn open_as(&mut self, scope: &str) -> RealmNo {
+        self.realms_opened += 1;
+        let realm = self.realms_opened;
+        let settings = Settings {
+            scope: ScopeHash::of(scope),
+            owner: RealmId(format!("realm-{realm}")),
+            jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
+            attempt_ms: ATTEMPT_MS,
+            window_ms: self.contract.contract.window_ms(),
+            origins: vec![ORIGIN.to_owned()],
+            online: self.network.hint,
+        };
+        let engine = Engine::new(settings, self.moment(self.now_ms));
+        let born_ms = self.now_ms;
+        self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
+        let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
+            _ => Vec::new(),
+        };
+        self.input(realm, Input::Started { clock: self.ledger.clock(), origins: origin });
+        realm
+    }
+
+    /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
+    pub fn close(&mut self, realm: RealmNo) {
+        self.realms.remove(&realm);
+    }
+
+    pub fn reload(&mut self, realm: RealmNo) -> RealmNo {
+        self.close(realm);
+        self.open()
+    }
+
+    pub fn realms(&self) -> Vec<RealmNo> {
+        self.realms.keys().copied().collect()
+    }
+
+    pub fn engine(&self, realm: RealmNo) -> &Engine {
+        &self.realms[&realm].engine
+    }
+
+    /// The page is frozen: it learns of it, then nothing runs in it.
+    pub fn freeze(&mut self, realm: RealmNo) {
+        self.input(realm, Input::Wake(Wake::Suspended));
+        if let Some(realm) = self.realms.get_mut(&realm) {
+            realm.frozen.get_or_insert_default();
+        }
+    }
+
+    pub fn thaw(&mut self, realm: RealmNo) {
+        let waiting = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.take());
+        self.input(realm, Input::Wake(Wake::Resumed));
+        for input in waiting.into_iter().flatten() {
+            self.input(realm, input);
+        }
+    }
+
+    /// Steps the device's wall clock; monotonic clocks do not see it.
+    pub fn step_wall(&mut self, ms: i64) {
+        self.wall_ahead_ms += ms;
+    }
+
+    /// The network goes, and the browser says so.
+    pub fn go_offline(&mut self) {
+        self.network.up = false;
+        self.network.hint = false;
+        self.everywhere(Wake::Offline);
+    }
+
+    pub fn go_online(&mut self) {
+        self.network.up = true;
+        self.network.hint = true;
+        self.everywhere(Wake::Online);
+    }
+
+    pub fn everywhere(&mut self, wake: Wake) {
+        for realm in self.realms() {
+            self.input(realm, Input::Wake(wake));
+        }
+    }
+
+    /// Submits decision `number`; what came of it is in `done` under the ticket.
+    pub fn submit(&mut self, realm: RealmNo, number: u32) -> u64 {
+        self.submit_with(realm, number, |_| {})
+    }
+
+    pub fn submit_with(&mut self, realm: RealmNo, number: u32, change: impl FnOnce(&mut Submission)) -> u64 {
+        let mut submission = decision(number);
+        change(&mut submission);
+        let destinations = Destinations::new(&target(), &[]).unwrap();
+        let scope = self.realms[&realm].engine.scope().clone();
+        let context = SubmitContext { scope: &scope, contract: &self.contract, destinations: &destinations };
+        self.submits += 1;
+        let bits =
+            |salt: u64| RandomBits(u128::from(self.submits * 2 + salt).wrapping_mul(u128::MAX / 97).to_be_bytes());
+        let submit = submission.into_change(context, bits(0), bits(1)).unwrap();
+        let ticket = self.submits;
+        self.input(realm, Input::Submit { ticket, submit: Box::new(submit) });
+        ticket
+    }
+
+    pub fn cancel(&mut self, realm: RealmNo, intent: &IntentId) -> bool {
+        self.submits += 1;
+        let ticket = self.submits;
+        self.input(realm, Input::Cancel { ticket, intent: intent.clone() });
+        self.run_for(SECOND);
+        matches!(self.done.get(&ticket), Some(Ok(Applied::Cancelled { cancelled: true, .. })))
+    }
+
+    /// The intent of a submit that is done.
+    pub fn intent_of(&self, ticket: u64) -> IntentRecord {
+        match self.done.get(&ticket) {
+            Some(Ok(applied)) => self.intent(&applied.intent().unwrap().id),
+            other => panic!("seed {}: submit {ticket}: {other:?}", self.seed),
+        }
+    }
+
+    pub fn intent(&self, id: &IntentId) -> IntentRecord {
+        self.ledger.intent(id).unwrap()
+    }
+
+    pub fn state_of(&self, ticket: u64) -> State {
+        self.intent_of(ticket).state
+    }
+
+    /// Is everything that was submitted terminal or held?
+    pub fn is_settled(&self) -> bool {
+        self.ledger.intents().iter().all(|intent| intent.has_ended() || matches!(intent.state, State::Held { .. }))
+    }
+
+    /// Lets virtual time pass.
+    pub fn run_for(&mut self, ms: u64) {
+        self.run_until(self.now_ms + ms, |_| false);
+    }
+
+    /// Runs to a moment, or until something holds. Says whether it holds.
+    pub fn run_until(&mut self, until_ms: u64, holds: impl Fn(&Self) -> bool) -> bool {
+        while !holds(self) {
+            let event = self.events.keys().next().map(|(at_ms, _)| *at_ms);
+            let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
+            let wake = awake.map(|(number, realm)| (realm.wake_at_ms, *number)).min();
+            let next = event.into_iter().chain(wake.map(|(at_ms, _)| at_ms)).min();
+            let Some(at_ms) = next.filter(|at_ms| *at_ms <= until_ms) else {
+                self.now_ms = until_ms;
+                return holds(self);
+            };
+            self.now_ms = self.now_ms.max(at_ms);
+            match wake {
+                Some((wake_at_ms, realm)) if event.is_none_or(|event| wake_at_ms < event) => self.timer(realm),
+                _ => {
+                    if let Some((_, event)) = self.events.pop_first() {
+                        self.happen(event);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn timer(&mut self, realm: RealmNo) {
+        self.counts.timers += 1;
+        self.input(realm, Input::Wake(Wake::Timer));
+        let Some(realm) = self.realms.get(&realm) else { return };
+        assert!(realm.wake_at_ms > self.now_ms, "seed {}: busy loop: {:?}", self.seed, realm.engine);
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Input(realm, input) => self.input(realm, input),
+            Event::Transaction(realm, batch, reading) => self.transact(realm, batch, reading),
+            Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
+            Event::Load(realm, intent) => {
+                if let Some(record) = self.ledger.intent(&intent) {
+                    self.input(realm, Input::Loaded(Box::new(record)));
+                }
+            }
+            Event::Probe(realm, origin) => {
+                let ok = self.network.up && self.network.probes_pass;
+                self.input(realm, Input::Probed { origin, ok });
+            }
+            Event::Arrive(packet) => self.arrive(packet),
+            Event::Complete(packet) => self.complete(packet),
+            Event::Deadline(packet) => self.fetched(&packet, Observation::Fault(Fault::Timeout)),
+        }
+    }
+
+    fn transact(&mut self, realm: RealmNo, batch: Vec<(Ticket, Change)>, reading: Reading) {
+        if !self.realms.contains_key(&realm) {
+            return;
+        }
+        let (tickets, changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        self.counts.commits += 1;
+        let (results, clock) = now(commit_batch(&self.ledger, &changes, reading));
+        assert_eq!(tickets.len(), results.len(), "a result for every change");
+        self.laws.after_commit(&self.ledger, self.seed);
+        let results = tickets.into_iter().zip(results).collect();
+        self.later(Event::Input(realm, Input::Committed { results, clock }));
+    }
+
+    fn query(&mut self, realm: RealmNo, until_ms: u64, limit: u32) {
+        let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
+        let input = match now(self.ledger.due(&scope, until_ms, limit)) {
+            Ok(page) => Input::Due(page),
+            Err(_) => Input::DueFailed,
+        };
+        self.later(Event::Input(realm, input));
+    }
+
+    /// Feeds a realm and does what it asks for.
+    pub fn input(&mut self, number: RealmNo, input: Input) {
+        let Some(realm) = self.realms.get_mut(&number) else { return };
+        if let Some(waiting) = &mut realm.frozen {
+            waiting.push(input);
+            return;
+        }
+        let moment = Moment { mono_ms: self.now_ms - realm.born_ms, ..moment(self.now_ms, self.wall_ahead_ms) };
+        realm.engine.handle(input, moment);
+        let effects: VecDeque<Effect> = core::iter::from_fn(|| realm.engine.poll()).collect();
+        realm.wake_at_ms = self.now_ms.saturating_add(realm.engine.wake_in_ms());
+        for effect in effects {
+            self.act(number, effect);
+        }
+    }
+
+    fn act(&mut self, realm: RealmNo, effect: Effect) {
+        match effect {
+            Effect::Commit { batch, reading } => self.later(Event::Transaction(realm, batch, reading)),
+            Effect::LoadDue { until_ms, limit } => {
+                self.counts.loads += 1;
+                self.later(Event::Query(realm, until_ms, limit));
+            }
+            Effect::Load(intent) => self.later(Event::Load(realm, intent)),
+            Effect::Probe { origin } => {
+                self.counts.probes += 1;
+                self.later(Event::Probe(realm, origin));
+            }
+            Effect::Authorize { intent } => {
+                self.counts.authorizations += 1;
+                let outcome = (self.authorize)();
+                self.later(Event::Input(realm, Input::Authorized { intent, outcome }));
+            }
+            Effect::Send(dispatch) => {
+                self.counts.sends += 1;
+                let scope = self.realms[&realm].engine.scope().clone();
+                let at_ms = self.realms[&realm].engine.stamp().at_ms;
+                self.laws.before_send(&self.ledger, self.now_ms, realm, &scope, at_ms, &dispatch, self.seed);
+                self.send(realm, *dispatch);
+                self.counts.most_in_flight = self.counts.most_in_flight.max(self.server.in_flight(realm));
+            }
+            Effect::Done { ticket, result } => {
+                if let Ok(Applied::Submitted { intent, .. }) = &result {
+                    assert!(self.ledger.intent(&intent.id).is_some(), "seed {}: law 1: done before durable", self.seed);
+                }
+                assert!(self.done.insert(ticket, result).is_none(), "seed {}: told twice", self.seed);
+            }
+            Effect::Changed { intent, durable, .. } => {
+                let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
+                assert!(!durable || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
+                self.told.push((realm, *intent, durable));
+            }
+            Effect::Nudge(intent) => {
+                for other in self.realms().into_iter().filter(|other| *other != realm) {
+                    self.later(Event::Input(other, Input::Peer(intent.clone())));
+                }
+            }
+        }
+    }
+
+    fn latency(&mut self) -> u64 {
+        1 + self.dice.roll(self.latency_max_ms)
+    }
+
+    /// Something will happen after a moment.
+    fn later(&mut self, event: Event) {
+        let wait = self.latency();
+        self.at(self.now_ms + wait, event);
+    }
+
+    fn at(&mut self, at_ms: u64, event: Event) {
+        self.events_made += 1;
+        self.events.insert((at_ms, self.events_made), event);
+    }
+
+    fn moment(&self, now_ms: u64) -> Moment {
+        Moment { mono_ms: 0, ..moment(now_ms, self.wall_ahead_ms) }
+    }
+
+    /// What the ledger clock reads for a realm that starts now.
+    pub fn ledger_now(&self) -> LedgerClock {
+        let wall_ms = moment(self.now_ms, self.wall_ahead_ms).wall_ms;
+        let stored = self.ledger.clock().unwrap_or(LedgerClock::new(wall_ms));
+        stored.observe(Reading { wall_ms, followed: None })
+    }
+
+    /// The keys that travelled for one decision.
+    pub fn keys_of(&self, number: u32) -> BTreeSet<String> {
+        self.server.keys_of.get(&body(number)).cloned().unwrap_or_default()
+    }
+
+    pub fn effects_of(&self, number: u32) -> u32 {
+        self.server.effects.get(&body(number)).copied().unwrap_or(0)
+    }
+}
+
+fn moment(now_ms: u64, wall_ahead_ms: i64) -> Moment {
+    Moment { wall_ms: (START_WALL_MS + now_ms).saturating_add_signed(wall_ahead_ms), mono_ms: now_ms }
+}
+
+/// Decision `number` of the app: an order to pay.
+pub fn decision(number: u32) -> Submission {
+    Submission {
+        operation: "authorize-payment".to_owned(),
+        reference: Reference::Named(format!("order-{number}")),
+        method: "POST".to_owned(),
+        target: target(),
+        headers: Vec::new(),
+        body: Some(body(number)),
+        expires_in: ExpiresIn::Default,
+    }
+}
+
+pub fn body(number: u32) -> String {
+    format!("{{\"order\":{number}}}")
+}
+
+fn target() -> Target {
+    Target {
+        href: format!("{ORIGIN}/payments"),
+        scheme: "https:".to_owned(),
+        host: "api.shop.example".to_owned(),
+        origin: ORIGIN.to_owned(),
+        has_credentials: false,
+    }
+}
+
+/// The result of a future that never waits: the store in memory is one.
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("a store in memory does not wait"),
+    }
+}

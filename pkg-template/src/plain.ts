@@ -1,5 +1,5 @@
 import { canonicalJson } from './canonical-json.js';
-import { appError } from './errors.js';
+import { appError, IntentoError } from './errors.js';
 import type { QueueOptions, Submission } from './types.js';
 
 /** What the engine takes: own properties only, so that a polluted prototype cannot add an option. */
@@ -22,7 +22,7 @@ export function plainOptions(options: QueueOptions): PlainOptions {
   if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
   return {
     scope: text(own(options, 'scope'), 'scope'),
-    contractText: contract === undefined ? null : canonicalJson(contract),
+    contractText: contract === undefined ? null : contractText(contract),
     contract,
     baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
     extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
@@ -30,6 +30,16 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     authorize: callable(own(options, 'authorize'), 'authorize'),
   };
+}
+
+/** The contract's identity is the hash of this text. */
+function contractText(contract: unknown): string {
+  try {
+    return canonicalJson(contract);
+  } catch (error) {
+    const detail = error instanceof IntentoError ? error.detail : null;
+    throw appError('contract_invalid', 'Pass plain JSON data: import a contract from intento/contracts.', detail);
+  }
 }
 
 export function plainSubmission(submission: Submission): object {

@@ -26,7 +26,7 @@ use intento::ledger::store::{Store, commit_batch};
 
 pub use laws::Laws;
 pub use ledger::{Ledger, LedgerFault};
-pub use server::{Delivery, Packet, Server, Turn, html, json, with_header};
+pub use server::{Packet, Server, Turn, json, with_header};
 
 pub const SECOND: u64 = 1_000;
 pub const MINUTE: u64 = 60 * SECOND;

@@ -88,14 +88,17 @@ impl Engine {
                 self.advance(intent, next);
             }
             Authorized::OtherScope => {
-                self.runs.remove(intent);
+                self.leave_alone(intent);
                 self.enqueue(Ticket::Engine, Change::Hold { intent: intent.clone(), reason: HeldReason::Auth });
             }
-            Authorized::Failed => {
-                self.runs.remove(intent);
-                self.park(intent);
-            }
+            Authorized::Failed => self.leave_alone(intent),
         }
+    }
+
+    /// Ends a run that came to nothing. Others may take its place at once; this intent waits a while.
+    fn leave_alone(&mut self, intent: &IntentId) {
+        self.park(intent);
+        self.advance(intent, Next::Finished);
     }
 
     pub(super) fn fetched(&mut self, intent: &IntentId, observation: Observation, answer: Option<Answer>) {

@@ -15,6 +15,7 @@ use super::{Ledger, RealmNo};
 #[derive(Default)]
 pub struct Laws {
     known: BTreeMap<IntentId, IntentRecord>,
+    open: BTreeMap<ScopeHash, u64>,
     clock: Option<LedgerClock>,
     sent: BTreeMap<IntentId, FirstSend>,
     /// Attempts that left, by intent.
@@ -75,20 +76,22 @@ impl Laws {
             assert!(after.at_ms >= before.at_ms && after.epoch >= before.epoch, "seed {seed}: P3: the clock went back");
         }
         self.clock = clock;
-        let mut open: BTreeMap<ScopeHash, u64> = BTreeMap::new();
-        for intent in ledger.intents() {
-            *open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
+        for intent in ledger.take_written() {
+            let open = self.open.entry(intent.scope.clone()).or_default();
             match self.known.get(&intent.id) {
-                Some(before) if *before == intent => continue,
-                Some(before) => changed(before, &intent, seed),
+                Some(before) => {
+                    changed(before, &intent, seed);
+                    *open -= u64::from(!before.has_ended());
+                }
                 None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
             }
+            *open += u64::from(!intent.has_ended());
             alone(&intent, seed);
             self.known.insert(intent.id.clone(), intent);
         }
-        for (scope, open) in open {
-            let Some(Record::Counters(counters)) = ledger.record(&RecordKey::Counters(scope)) else { continue };
-            assert_eq!(counters.open, open, "seed {seed}: the count of what is open");
+        for (scope, open) in &self.open {
+            let Some(Record::Counters(counters)) = ledger.record(&RecordKey::Counters(scope.clone())) else { continue };
+            assert_eq!(counters.open, *open, "seed {seed}: the count of what is open");
         }
     }
 }

@@ -11,6 +11,8 @@ use intento::core::time::LedgerClock;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
 
+use super::ORIGIN;
+
 /// What the next commit does instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerFault {
@@ -30,6 +32,8 @@ pub struct Ledger {
     /// Records that this build cannot read.
     damaged: RefCell<Vec<RecordKey>>,
     pub reads: RefCell<u64>,
+    /// Intents written since the laws last looked.
+    written: RefCell<Vec<IntentRecord>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
 }
@@ -86,6 +90,20 @@ impl Ledger {
         }
     }
 
+    pub fn take_written(&self) -> Vec<IntentRecord> {
+        self.written.take()
+    }
+
+    async fn write(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
+        self.store.commit(expected, writes).await?;
+        let intents = writes.values().filter_map(|record| match record {
+            Record::Intent(intent) => Some((**intent).clone()),
+            _ => None,
+        });
+        self.written.borrow_mut().extend(intents);
+        Ok(())
+    }
+
     fn is_poisoned(&self, writes: &Writes) -> bool {
         let poison = self.poison.borrow();
         writes.values().any(|record| match record {
@@ -112,13 +130,13 @@ impl Store for Ledger {
         }
         let fault = self.faults.borrow_mut().pop_front();
         match fault {
-            None => self.store.commit(expected, writes).await,
+            None => self.write(expected, writes).await,
             Some(LedgerFault::Conflict) => Err(StoreError::Conflict),
             Some(LedgerFault::Aborted) => Err(StoreError::Aborted),
             Some(LedgerFault::UnknownOut) => Err(StoreError::Unknown),
             Some(LedgerFault::Unreadable) => Err(StoreError::Unreadable),
             Some(LedgerFault::UnknownIn) => {
-                self.store.commit(expected, writes).await?;
+                self.write(expected, writes).await?;
                 Err(StoreError::Unknown)
             }
         }
@@ -126,12 +144,9 @@ impl Store for Ledger {
 
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
         let mut page = self.store.due(scope, until_ms, limit).await?;
-        let records = self.store.records();
-        let origins = records.into_iter().filter_map(|(key, versioned)| match (key, versioned.record) {
-            (RecordKey::Origin(name), Some(Record::Origin(origin))) => Some((name, origin)),
-            _ => None,
-        });
-        page.origins = origins.collect();
+        if let Some(Record::Origin(origin)) = self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            page.origins.push((ORIGIN.to_owned(), origin));
+        }
         Ok(page)
     }
 

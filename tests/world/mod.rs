@@ -1,7 +1,7 @@
 //! Devices, tabs, a network and a server in virtual time. Everything is decided by the seed: the same seed is the same
 //! run. The laws that hold in every world are checked at every send and every commit.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the world")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses its own part of the world")]
 
 mod laws;
 mod ledger;

@@ -29,7 +29,9 @@ impl Engine {
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
-        if !sendable || !(due || hurried) || floored || self.suspended {
+        // A caller may name an intent of another scope; this queue's credentials are not for it (law 9).
+        let foreign = intent.scope != self.settings.scope;
+        if foreign || !sendable || !(due || hurried) || floored || self.suspended {
             return false;
         }
         if self.runs.contains_key(&intent.id) || intent.live_claim(&now).is_some() || self.is_parked(&intent.id) {

@@ -1,0 +1,71 @@
+//! What a test starts with.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::page::Page;
+use crate::shop::Shop;
+
+/// A shop and a browser of one's own.
+#[derive(Debug)]
+pub struct Bench {
+    pub shop: Shop,
+    pub browser: Browser,
+}
+
+impl Bench {
+    /// Waits for its turn: only a few browsers run at a time.
+    pub async fn start() -> Result<Self> {
+        let browser = Browser::launch().await?;
+        let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("pages");
+        let shop = Shop::open(&pages, &package()?).await?;
+        Ok(Self { shop, browser })
+    }
+
+    /// The app in the browser's first tab, its queue open.
+    pub async fn page(&self) -> Result<Page> {
+        self.page_with(json!({})).await
+    }
+
+    /// As [`page`](Self::page), with options for `openQueue`.
+    pub async fn page_with(&self, options: Value) -> Result<Page> {
+        let mut page = self.blank_page().await?;
+        page.open(options).await?;
+        Ok(page)
+    }
+
+    /// The app in the browser's first tab, nothing of intento loaded.
+    pub async fn blank_page(&self) -> Result<Page> {
+        let window = self.browser.driver()?.window().await?;
+        Page::visit(self.browser.driver()?, window, self.shop.page_url()).await
+    }
+
+    /// The app in a tab of its own, its queue open.
+    pub async fn second_tab(&self, options: Value) -> Result<Page> {
+        let window = self.browser.driver()?.new_tab().await?;
+        let mut page = Page::visit(self.browser.driver()?, window, self.shop.page_url()).await?;
+        page.open(options).await?;
+        Ok(page)
+    }
+}
+
+/// The built package: `INTENTO_PKG`, or pkg/ of this repository.
+///
+/// # Errors
+/// If there is none.
+pub fn package() -> Result<PathBuf> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pkg");
+    existing_package(std::env::var_os("INTENTO_PKG").map_or(built, PathBuf::from))
+}
+
+/// # Errors
+/// If there is no built package in that folder.
+pub fn existing_package(folder: PathBuf) -> Result<PathBuf> {
+    if !folder.join("index.js").is_file() {
+        bail!("there is no built package in {}: run `cargo xtask build` first", folder.display());
+    }
+    folder.canonicalize().context("the package's folder cannot be read")
+}

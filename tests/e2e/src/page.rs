@@ -1,0 +1,153 @@
+//! One tab with the app of `pages/`.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use thirtyfour::{WebDriver, WindowHandle};
+
+use crate::PATIENCE;
+use crate::told::{Failure, Settled, Snapshot, Submitted, Told, standings};
+
+/// A tab. Calls go to it whichever tab is in front.
+#[derive(Debug)]
+pub struct Page {
+    driver: WebDriver,
+    window: WindowHandle,
+    url: String,
+    options: Value,
+}
+
+/// A script's end, as it travels.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ended {
+    Ok(Value),
+    Error(Failure),
+}
+
+impl Page {
+    /// Loads the test page into a window. Nothing of intento is loaded yet.
+    pub async fn visit(driver: &WebDriver, window: WindowHandle, url: String) -> Result<Self> {
+        let page = Self { driver: driver.clone(), window, url, options: json!({}) };
+        page.front().await?;
+        page.driver.goto(page.url.as_str()).await?;
+        Ok(page)
+    }
+
+    /// Opens the queue.
+    pub async fn open(&mut self, options: Value) -> Result<()> {
+        self.options = options;
+        self.call("await app.open(args[0])", json!([self.options])).await
+    }
+
+    /// Loads the page again and opens the queue as before.
+    pub async fn reload(&self) -> Result<()> {
+        self.front().await?;
+        self.driver.refresh().await?;
+        self.call("await app.open(args[0])", json!([self.options])).await
+    }
+
+    /// The tab's process dies on the spot.
+    pub async fn crash(&self) -> Result<()> {
+        self.front().await?;
+        // The driver reports the crash as the command's failure.
+        let _ = self.driver.cdp().send_raw("Page.crash", ()).await;
+        Ok(())
+    }
+
+    pub async fn submit(&self, submission: Value) -> Result<Submitted> {
+        self.call("return app.submit(args[0])", json!([submission])).await
+    }
+
+    /// Waits for the intent to be finished or held.
+    pub async fn settled(&self, id: &str) -> Result<Settled> {
+        self.settled_within(id, PATIENCE).await
+    }
+
+    /// Waits at most this long, and gets what is known then.
+    pub async fn settled_within(&self, id: &str, within: Duration) -> Result<Settled> {
+        self.call("return app.settled(args[0], args[1])", json!([id, within.as_millis() as u64])).await
+    }
+
+    pub async fn cancel(&self, id: &str) -> Result<bool> {
+        self.call("return app.cancel(args[0])", json!([id])).await
+    }
+
+    pub async fn snapshot(&self, id: &str) -> Result<Snapshot> {
+        let found: Option<Snapshot> = self.call("return app.snapshot(args[0])", json!([id])).await?;
+        found.context("the queue knows no such intent")
+    }
+
+    pub async fn intents(&self) -> Result<Vec<Snapshot>> {
+        self.call("return app.intents()", json!([])).await
+    }
+
+    /// Everything this tab's app was told, across reloads.
+    pub async fn told(&self) -> Result<Vec<Told>> {
+        self.call("return app.told()", json!([])).await
+    }
+
+    /// The standings this tab's app was told of one intent.
+    pub async fn standings(&self, id: &str) -> Result<Vec<String>> {
+        Ok(standings(&self.told().await?, id))
+    }
+
+    /// Waits until the queue shows the intent in that standing: `waiting:server_error`.
+    pub async fn reaches(&self, id: &str, standing: &str) -> Result<Snapshot> {
+        crate::eventually(&format!("the intent is {standing}"), async || {
+            Ok(Some(self.snapshot(id).await?).filter(|snapshot| snapshot.standing() == standing))
+        })
+        .await
+    }
+
+    pub async fn go_offline(&self) -> Result<()> {
+        self.set_network(true).await
+    }
+
+    pub async fn go_online(&self) -> Result<()> {
+        self.set_network(false).await
+    }
+
+    /// Runs the body of an async function; `app` is the page's and `args` are these. An error of the page is an
+    /// error here.
+    pub async fn call<T: DeserializeOwned>(&self, body: &str, args: Value) -> Result<T> {
+        match self.run(body, args).await? {
+            Ended::Ok(value) => Ok(serde_json::from_value(value)?),
+            Ended::Error(failure) => Err(anyhow!("the page threw: {}", failure.printed)),
+        }
+    }
+
+    /// Runs the body of an async function that must throw.
+    pub async fn failure(&self, body: &str, args: Value) -> Result<Failure> {
+        match self.run(body, args).await? {
+            Ended::Ok(value) => Err(anyhow!("`{body}` did not throw, it came to {value}")),
+            Ended::Error(failure) => Ok(failure),
+        }
+    }
+
+    async fn run(&self, body: &str, args: Value) -> Result<Ended> {
+        self.front().await?;
+        let script = format!(
+            "const [args, app] = [arguments, window.app];
+             return (async () => {{ {body} }})().then((ok) => ({{ ok: ok ?? null }}), (error) => ({{ error: app.failure(error) }}));"
+        );
+        let Value::Array(args) = args else { return Err(anyhow!("arguments are a list")) };
+        let ended = self.driver.execute(script, args).await?;
+        serde_json::from_value(ended.json().clone()).context("a script came to neither a value nor an error")
+    }
+
+    async fn set_network(&self, offline: bool) -> Result<()> {
+        self.front().await?;
+        let conditions = json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.driver.cdp().send_raw("Network.enable", ()).await?;
+        self.driver.cdp().send_raw("Network.emulateNetworkConditions", conditions).await?;
+        Ok(())
+    }
+
+    async fn front(&self) -> Result<()> {
+        Ok(self.driver.switch_to_window(self.window.clone()).await?)
+    }
+}

@@ -1,0 +1,97 @@
+//! Two origins, as in a real shop: one serves the page, the other takes the payments.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use reference_server::inspect::inspect;
+use reference_server::{Config, Running, start};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::ledger::Ledger;
+
+/// The reference server twice, in this process, on free loopback ports.
+#[derive(Debug)]
+pub struct Shop {
+    page: Option<Running>,
+    api: Option<Running>,
+    api_addr: SocketAddr,
+    page_origin: String,
+    folder: TempDir,
+}
+
+impl Shop {
+    /// Serves `pages` under `/` and `pkg` under `/pkg`, and takes payments elsewhere.
+    pub async fn open(pages: &Path, pkg: &Path) -> Result<Self> {
+        let folder = TempDir::with_prefix("intento-shop-")?;
+        let files = Config {
+            database: folder.path().join("page.sqlite"),
+            static_roots: vec![("/pkg".to_owned(), pkg.to_owned()), ("/".to_owned(), pages.to_owned())],
+            ..Config::default()
+        };
+        let page = start(files).await?;
+        // Not the API's host: another site, not only another port.
+        let page_origin = format!("http://localhost:{}", page.addr.port());
+        let mut shop =
+            Self { page: Some(page), api: None, api_addr: (Ipv4Addr::LOCALHOST, 0).into(), page_origin, folder };
+        shop.open_api().await?;
+        Ok(shop)
+    }
+
+    /// Takes payments, again at the same address if it did before.
+    pub async fn open_api(&mut self) -> Result<()> {
+        let api = start(Config {
+            listen: self.api_addr,
+            database: self.database(),
+            allowed_origins: vec![self.page_origin.clone()],
+            control: true,
+            ..Config::default()
+        })
+        .await?;
+        self.api_addr = api.addr;
+        self.api = Some(api);
+        Ok(())
+    }
+
+    /// The API's address answers nothing any more.
+    pub async fn close_api(&mut self) -> Result<()> {
+        self.api.take().context("the API is closed")?.stop().await;
+        Ok(())
+    }
+
+    /// Ends both servers; the file stays until the shop is dropped.
+    pub async fn close(&mut self) {
+        for server in [self.api.take(), self.page.take()].into_iter().flatten() {
+            server.stop().await;
+        }
+    }
+
+    pub fn api(&self) -> String {
+        format!("http://{}", self.api_addr)
+    }
+
+    pub fn page_origin(&self) -> &str {
+        &self.page_origin
+    }
+
+    pub fn page_url(&self) -> String {
+        format!("{}/?api={}", self.page_origin, self.api())
+    }
+
+    /// Orders what goes wrong with the next payment requests; the switches are those of `POST /control/faults`.
+    pub async fn arm(&self, faults: Value) -> Result<()> {
+        let desk = reqwest::Client::new().post(format!("{}/control/faults", self.api()));
+        desk.json(&faults).send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    /// What the server's file says now, whether or not the server runs.
+    pub fn ledger(&self) -> Result<Ledger> {
+        Ok(Ledger(inspect(&self.database())?))
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join("payments.sqlite")
+    }
+}

@@ -7,9 +7,12 @@ use intento::core::change::{Applied, Refusal};
 use intento::core::contract::Fault;
 use intento::core::input::{CommitError, Input, Wake};
 use intento::core::intent::{Cause, Evidence, HeldReason, Replay, State};
-use intento::core::limits::{COMMIT_BATCH_MAX, DUE_PAGE_MAX, RUNS_MAX};
-use intento::core::record::RecordKey;
+use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
+use intento::core::reach::OriginRecord;
+use intento::core::record::{ExpectedVersions, Record, RecordKey, Writes};
 use intento::core::submission::Reference;
+use intento::ledger::memory::MemoryStore;
+use intento::ledger::store::{Store, StoreError};
 use world::{ATTEMPT_MS, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
 
 fn succeeded(replay: Replay) -> State {
@@ -231,7 +234,6 @@ fn law_10_a_thousand_submits_share_their_commits() {
             .iter()
             .all(|ticket| matches!(world.done.get(ticket), Some(Ok(Applied::Submitted { created: true, .. }))))
     );
-    assert!(COMMIT_BATCH_MAX >= 1_000);
 }
 
 #[test]
@@ -293,14 +295,25 @@ fn a_watched_intent_is_looked_at_now_and_then() {
     world.run_for(SECOND);
     let id = world.intent_of(ticket).id;
     world.input(realm, Input::Watch(id.clone()));
-    let before = world.told.len();
+    world.run_for(SECOND);
+    let (looks, told) = (world.counts.looks, world.told.len());
     world.run_for(MINUTE);
-    let looks = world.told.len() - before;
-    assert!((25..=35).contains(&looks), "{looks} looks in a minute");
+    let looked = world.counts.looks - looks;
+    assert!((25..=35).contains(&looked), "{looked} looks in a minute");
+    assert_eq!(world.told.len(), told, "nothing is news");
+
+    // Another tab finishes it, and its message gets lost: the look finds it.
+    world.input(realm, Input::Wake(Wake::Suspended));
+    world.messages_lost = true;
+    world.open();
+    world.go_online();
+    assert!(world.run_until(world.now_ms + MINUTE, World::is_settled));
+    world.run_for(3 * SECOND);
+    assert!(world.told[told..].iter().any(|(to, intent, _)| *to == realm && intent.has_ended()));
     world.input(realm, Input::Unwatch(id));
-    let before = world.told.len();
+    let looks = world.counts.looks;
     world.run_for(MINUTE);
-    assert_eq!(world.told.len(), before);
+    assert_eq!(world.counts.looks, looks);
 }
 
 #[test]
@@ -384,4 +397,22 @@ fn p2_a_suspended_page_starts_nothing() {
     world.input(realm, Input::Wake(Wake::Resumed));
     world.run_for(SECOND);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
+}
+
+#[test]
+fn p1_4_what_was_absent_and_now_exists_is_a_conflict() {
+    let store = MemoryStore::new();
+    let key = || RecordKey::Origin(world::ORIGIN.to_owned());
+    let writes = || Writes::from([(key(), Record::Origin(OriginRecord::default()))]);
+    let absent = || ExpectedVersions::from([(key(), 0)]);
+    assert_eq!(world::now(store.commit(&absent(), &writes())), Ok(()));
+    assert_eq!(world::now(store.commit(&absent(), &writes())), Err(StoreError::Conflict), "no phantoms");
+    let unwritten = ExpectedVersions::from([(key(), 1), (RecordKey::Clock, 1)]);
+    assert_eq!(
+        world::now(store.commit(&unwritten, &writes())),
+        Err(StoreError::Conflict),
+        "read and not written counts"
+    );
+    assert_eq!(world::now(store.commit(&ExpectedVersions::from([(key(), 1)]), &writes())), Ok(()));
+    assert_eq!(store.records().get(&key()).map(|found| found.version), Some(2));
 }

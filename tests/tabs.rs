@@ -33,7 +33,7 @@ fn happen(world: &mut World) {
         world.open();
         return;
     };
-    match world.dice.roll(16) {
+    match world.dice.roll(18) {
         0..=5 => {
             let number = world.dice.roll(u64::from(DECISIONS)) as u32;
             world.submit(realm, number);
@@ -54,6 +54,19 @@ fn happen(world: &mut World) {
                 _ => LedgerFault::UnknownOut,
             };
             world.ledger.fail_next([fault]);
+        }
+        15 => {
+            let intents = world.ledger.intents();
+            let pick = world.dice.roll(intents.len().max(1) as u64) as usize;
+            if let Some(intent) = intents.get(pick) {
+                world.cancel(realm, &intent.id);
+            }
+        }
+        // Only odd seeds: where the wall clock is stepped, realms may disagree about when a lease ends.
+        16 if world.seed % 2 == 1 => {
+            let step_ms = world.dice.roll(4 * HOUR) as i64 - 2 * HOUR as i64;
+            world.laws.clocks_disagree = true;
+            world.step_wall(step_ms);
         }
         _ => {
             world.reload(realm);

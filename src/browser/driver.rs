@@ -4,13 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
-use gloo_timers::callback::Timeout;
-use wasm_bindgen_futures::spawn_local;
-
 use super::channel::Channel;
 use super::clock::moment;
 use super::indexeddb::{DATABASE, IndexedDb};
 use super::lifecycle::{Lifecycle, is_online};
+use super::sys::{Work, spawn};
 use super::{entropy, fetch, probe};
 use crate::core::change::{Applied, Change, ContractSnapshot};
 use crate::core::contract::Answer;
@@ -24,6 +22,7 @@ use crate::core::record::{Record, RecordKey, Versioned};
 use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Reading, Stamp};
 use crate::ledger::store::{Store, commit_batch};
+use gloo_timers::callback::Timeout;
 
 /// What a queue is opened with, checked.
 #[derive(Debug)]
@@ -203,44 +202,44 @@ impl<A: App + 'static> Driver<A> {
     }
 
     fn perform(self: &Rc<Self>, effect: Effect) {
-        match effect {
-            Effect::Commit { batch, reading } => self.later(async move |driver| driver.commit(batch, reading).await),
-            Effect::LoadDue { until_ms, limit } => {
-                self.later(async move |driver| driver.load_due(until_ms, limit).await)
-            }
-            Effect::Load(intent) => self.later(async move |driver| driver.load(&intent).await),
-            Effect::Probe { origin } => self.later(async move |driver| {
+        let driver = self.clone();
+        let work: Work = match effect {
+            Effect::Commit { batch, reading } => Box::pin(async move { driver.commit(batch, reading).await }),
+            Effect::LoadDue { until_ms, limit } => Box::pin(async move { driver.load_due(until_ms, limit).await }),
+            Effect::Load(intent) => Box::pin(async move { driver.load(&intent).await }),
+            Effect::Probe { origin } => Box::pin(async move {
                 let url = driver.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
                 let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
                 driver.feed(Input::Probed { origin, ok });
             }),
-            Effect::Authorize { intent } => self.later(async move |driver| {
+            Effect::Authorize { intent } => Box::pin(async move {
                 let outcome = driver.app.authorize().await;
                 driver.feed(Input::Authorized { intent, outcome });
             }),
             Effect::Send(dispatch) => {
+                // In this task, not in the work that waits for the answer.
                 let flight = fetch::send(&dispatch, &self.opening.destinations);
-                let intent = dispatch.intent;
-                self.later(async move |driver| {
+                Box::pin(async move {
                     let (observation, answer) = flight.land().await;
-                    driver.feed(Input::Fetched { intent, observation, answer });
-                });
+                    driver.feed(Input::Fetched { intent: dispatch.intent, observation, answer });
+                })
             }
             Effect::Done { ticket, result } => {
                 let done = self.callers.borrow_mut().remove(&ticket);
-                if let Some(done) = done {
-                    done(result);
-                }
+                return if let Some(done) = done {
+                    done(result)
+                };
             }
             Effect::Changed { intent, durable, answer } => {
-                self.app.changed(&News { intent: *intent, stamp: self.stamp(), durable, answer });
+                return self.app.changed(&News { intent: *intent, stamp: self.stamp(), durable, answer });
             }
             Effect::Nudge(intent) => {
-                if let Some(channel) = self.channel.borrow().as_ref() {
-                    channel.nudge(&intent);
-                }
+                return if let Some(channel) = self.channel.borrow().as_ref() {
+                    channel.nudge(&intent)
+                };
             }
-        }
+        };
+        spawn(work);
     }
 
     async fn commit(self: &Rc<Self>, batch: Vec<(Ticket, Change)>, reading: Reading) {
@@ -307,11 +306,6 @@ impl<A: App + 'static> Driver<A> {
         self.tickets.set(ticket);
         self.callers.borrow_mut().insert(ticket, done);
         ticket
-    }
-
-    fn later(self: &Rc<Self>, work: impl AsyncFnOnce(Rc<Self>) + 'static) {
-        let driver = self.clone();
-        spawn_local(async move { work(driver).await });
     }
 }
 

@@ -1,6 +1,7 @@
 //! One request, and what comes back as facts: the platform parses, the contract's names pick, nothing is judged here.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
@@ -105,8 +106,10 @@ impl Flight {
             return Err(Fault::TooLarge);
         }
         let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
-        let visible = self.fact_headers.iter().filter_map(|name| Some((name.clone(), header(name)?)));
-        let headers = visible.collect();
+        let mut headers = BTreeMap::new();
+        for name in &self.fact_headers {
+            header(name).and_then(|value| headers.insert(name.clone(), value));
+        }
         let text = JsFuture::from(response.text().map_err(|_| Fault::Truncated)?).await;
         let text = text.ok().and_then(|text| text.as_string()).ok_or(Fault::Truncated)?;
         if text.len() > ANSWER_MAX_BYTES {
@@ -120,19 +123,17 @@ impl Flight {
     }
 
     /// The scalars at the contract's pointers. JSON that does not parse was cut off on its way.
-    fn pointers(
-        &self,
-        media_type: Option<&str>,
-        text: &str,
-    ) -> Result<std::collections::BTreeMap<String, FactValue>, Fault> {
+    fn pointers(&self, media_type: Option<&str>, text: &str) -> Result<BTreeMap<String, FactValue>, Fault> {
         let is_json = media_type.is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"));
         if !is_json || text.is_empty() {
             return Ok(Default::default());
         }
         let document = JSON::parse(text).map_err(|_| Fault::Truncated)?;
-        let resolved =
-            self.fact_pointers.iter().filter_map(|pointer| Some((pointer.clone(), scalar(&document, pointer)?)));
-        Ok(resolved.collect())
+        let mut resolved = BTreeMap::new();
+        for pointer in &self.fact_pointers {
+            scalar(&document, pointer).and_then(|value| resolved.insert(pointer.clone(), value));
+        }
+        Ok(resolved)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Bound by hand: what `web_sys` keeps behind its unstable flag, and globals that exist in windows and workers alike.
 
+use core::pin::Pin;
+
 use js_sys::{Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use web_sys::{IdbDatabase, IdbTransaction};
@@ -50,6 +52,27 @@ pub fn object(members: &[(&str, JsValue)]) -> JsValue {
 /// Sets a member of an object that is ours: neither frozen nor a proxy, so that this cannot fail.
 pub fn set(object: &JsValue, name: &str, value: &JsValue) {
     let _ = Reflect::set(object, &JsValue::from_str(name), value);
+}
+
+/// Work that goes on by itself. Boxed, so that the executor is compiled once and not once a kind of work.
+pub type Work = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Starts work, in a task of its own.
+pub fn spawn(work: Work) {
+    wasm_bindgen_futures::spawn_local(work);
+}
+
+/// A promise of what a future will say.
+pub fn promise_of(answer: Pin<Box<dyn Future<Output = Result<JsValue, JsValue>>>>) -> Promise {
+    let deferred = Deferred::new();
+    let promise = deferred.promise.clone();
+    spawn(Box::pin(async move {
+        match answer.await {
+            Ok(value) => deferred.resolve(&value),
+            Err(reason) => deferred.reject(&reason),
+        }
+    }));
+    promise
 }
 
 /// A promise and the two functions that settle it.

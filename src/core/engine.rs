@@ -4,14 +4,14 @@
 mod origins;
 mod runs;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::attempt_run::{AttemptRun, Terms};
 use super::backoff::{JitterSource, backoff_ms};
 use super::change::{Applied, Change};
 use super::effect::Effect;
 use super::input::{CommitError, DuePage, Input, Ticket, Wake};
-use super::intent::IntentRecord;
+use super::intent::{IntentRecord, State};
 use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
 use super::limits::{
     BACKOFF_CAP_MS, COMMIT_BATCH_MAX, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX, TIMER_MAX_MS,
@@ -48,7 +48,8 @@ pub struct Engine {
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
     parked: BTreeMap<IntentId, Parked>,
     origins: Origins,
-    watched: BTreeSet<IntentId>,
+    /// Intents that somebody waits for, and how long their journal was when the app was last told.
+    watched: BTreeMap<IntentId, Option<u64>>,
     watched_at_ms: u64,
     changes: VecDeque<(Ticket, Change)>,
     committing: bool,
@@ -105,7 +106,7 @@ impl Engine {
             runs: BTreeMap::new(),
             parked: BTreeMap::new(),
             origins: Origins::new(&settings.origins),
-            watched: BTreeSet::new(),
+            watched: BTreeMap::new(),
             watched_at_ms: now.mono_ms,
             changes: VecDeque::new(),
             committing: false,
@@ -134,7 +135,7 @@ impl Engine {
             }
             Input::Watch(intent) => {
                 self.effects.push_back(Effect::Load(intent.clone()));
-                self.watched.insert(intent);
+                self.watched.entry(intent).or_insert(None);
             }
             Input::Unwatch(intent) => {
                 self.watched.remove(&intent);
@@ -142,15 +143,13 @@ impl Engine {
             Input::Committed { results, clock } => self.committed(results, clock),
             Input::Due(page) => self.due(page),
             Input::DueFailed => self.due_failed(),
-            Input::Loaded(intent) => self.changed(&intent),
+            Input::Loaded(intent) => self.loaded(&intent),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
             Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
             Input::Fetched { intent, observation, answer } => self.fetched(&intent, observation, answer),
             Input::Wake(wake) => self.woken(wake),
             Input::Peer(intent) => {
-                if self.watched.contains(&intent) {
-                    self.effects.push_back(Effect::Load(intent));
-                }
+                self.effects.push_back(Effect::Load(intent));
                 self.schedule.stale = true;
             }
         }
@@ -224,7 +223,7 @@ impl Engine {
             return;
         }
         self.watched_at_ms = self.now.mono_ms;
-        let watched = self.watched.iter().filter(|intent| !self.runs.contains_key(*intent));
+        let watched = self.watched.keys().filter(|intent| !self.runs.contains_key(*intent));
         self.effects.extend(watched.cloned().map(Effect::Load));
     }
 
@@ -335,7 +334,20 @@ impl Engine {
         self.effects.push_back(Effect::Nudge(intent.id.clone()));
     }
 
+    /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
+    /// wait for it can be answered.
+    fn loaded(&mut self, intent: &IntentRecord) {
+        let told = self.watched.get(&intent.id).copied().flatten();
+        let over = intent.has_ended() || matches!(intent.state, State::Held { .. });
+        if over || told != Some(intent.journal_entries) {
+            self.changed(intent);
+        }
+    }
+
     fn changed(&mut self, intent: &IntentRecord) {
+        if let Some(told) = self.watched.get_mut(&intent.id) {
+            *told = Some(intent.journal_entries);
+        }
         self.effects.push_back(Effect::Changed { intent: Box::new(intent.clone()), durable: true, answer: None });
     }
 

@@ -148,7 +148,9 @@ impl Overlay {
 
     /// What the commit relies on and what it writes.
     pub fn into_commit(self) -> (ExpectedVersions, Writes) {
-        (self.read.into_iter().map(|(key, versioned)| (key, versioned.version)).collect(), self.written)
+        let mut expected = ExpectedVersions::new();
+        expected.extend(self.read.into_iter().map(|(key, versioned)| (key, versioned.version)));
+        (expected, self.written)
     }
 
     pub fn writes(&self) -> &Writes {

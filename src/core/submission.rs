@@ -180,16 +180,15 @@ const TRANSPORT_HEADERS: [&str; 9] =
 /// Common names for credentials beside those of HTTP itself.
 const CREDENTIAL_HEADERS: [&str; 3] = ["x-api-key", "x-auth-token", "x-access-token"];
 
+type Headers = Vec<(String, String)>;
+
 /// The headers to store, and the media type that the app declared for its body.
-fn check_headers(
-    headers: Vec<(String, String)>,
-    carrier: &Carrier,
-) -> Result<(Vec<(String, String)>, Option<String>), Error> {
+fn check_headers(headers: Headers, carrier: &Carrier) -> Result<(Headers, Option<String>), Error> {
     if headers.len() > HEADERS_MAX {
         return Err(ErrorCode::HeaderInvalid.into());
     }
     let mut media_type = None;
-    let mut stored: Vec<(String, String)> = Vec::new();
+    let mut stored = Headers::new();
     for (name, value) in headers {
         let lower = name.to_ascii_lowercase();
         if !is_token(&name) || value.len() > HEADER_VALUE_MAX_BYTES || !is_field_value(&value) {

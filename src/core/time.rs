@@ -134,6 +134,7 @@ impl RealmClock {
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const HOUR: u64 = 3_600_000;
 
@@ -190,5 +191,54 @@ mod tests {
         let later = corrected.observe(alone(3 * HOUR)).stamp(3 * HOUR);
         assert_eq!(later.since(&sent), Some(HOUR));
         assert_eq!(later.since(&wild.stamp(100_000 * HOUR)), None);
+    }
+
+    #[test]
+    fn p3_2_two_epochs_have_no_distance() {
+        let stamp = |at_ms, epoch| Stamp { at_ms, epoch, wall_ms: 0 };
+        assert_eq!(stamp(HOUR, 1).since(&stamp(0, 1)), Some(HOUR));
+        assert_eq!(stamp(HOUR, 1).since(&stamp(0, 0)), None);
+        assert_eq!(stamp(0, 1).since(&stamp(HOUR, 1)), Some(0));
+    }
+
+    fn any_reading() -> impl Strategy<Value = Reading> {
+        (0..HOUR, prop::option::of((0..2 * HOUR, 0_u32..4)))
+            .prop_map(|(wall_ms, followed)| Reading { wall_ms, followed })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn p3_1_whatever_realms_bring_the_ledger_clock_never_goes_back(
+            readings in prop::collection::vec(any_reading(), 1..50),
+        ) {
+            let mut clock = LedgerClock::new(HOUR / 2);
+            for reading in readings {
+                let next = clock.observe(reading);
+                prop_assert!(next.at_ms >= clock.at_ms && next.epoch >= clock.epoch && next.epoch <= clock.epoch + 1);
+                let stepped_back = clock.wall_ms.saturating_sub(reading.wall_ms) > CLOCK_STEP_BACK_MS;
+                let bridged = reading.followed.is_some_and(|(_, epoch)| epoch == clock.epoch);
+                prop_assert_eq!(next.epoch > clock.epoch, stepped_back && !bridged);
+                clock = next;
+            }
+        }
+
+        /// An upper bound of the time that passed: never less than the monotonic clock says.
+        #[test]
+        fn p3_1_a_realm_s_clock_runs_at_least_as_fast_as_its_monotonic_clock(
+            steps in prop::collection::vec((0..HOUR, 0..HOUR), 1..50),
+        ) {
+            let mut realm = RealmClock::new(Moment { wall_ms: HOUR, mono_ms: 0 });
+            realm.adopt(LedgerClock::new(HOUR));
+            let (mut mono_ms, mut last) = (0, HOUR);
+            for (wall_ms, passed_ms) in steps {
+                mono_ms += passed_ms;
+                realm.read(Moment { wall_ms, mono_ms });
+                let at_ms = realm.stamp().at_ms;
+                prop_assert!(at_ms >= HOUR + mono_ms && at_ms >= last + passed_ms);
+                last = at_ms;
+            }
+        }
     }
 }

@@ -8,12 +8,12 @@ use gloo_timers::callback::Timeout;
 use js_sys::{Function, Promise};
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 
 use super::{errors, settled};
 use crate::browser::codec::{from_js, to_js};
 use crate::browser::driver::{App, Driver, News};
-use crate::browser::sys::Deferred;
+use crate::browser::sys::{Deferred, spawn};
 use crate::core::contract::Answer;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::{Authorized, Credentials};
@@ -76,7 +76,7 @@ impl Face {
             Timeout::new(within_ms, move || {
                 if let Some(driver) = driver.upgrade() {
                     driver.app().stop_waiting(&driver, &intent, &answered);
-                    spawn_local(answer_now(driver, intent, answered));
+                    spawn(Box::pin(answer_now(driver, intent, answered)));
                 }
             })
         };
@@ -137,21 +137,21 @@ impl App for Face {
         }
         // In a task of its own: a listener may call back into the queue.
         let (changed, snapshot) = (self.changed.clone(), to_js(&Snapshot::of(intent, &news.stamp)));
-        spawn_local(async move {
+        spawn(Box::pin(async move {
             let _ = changed.call1(&JsValue::UNDEFINED, &snapshot.unwrap_or(JsValue::UNDEFINED));
-        });
+        }));
         if !intent.state.is_terminal() && !matches!(intent.state, State::Held { .. }) {
             return;
         }
         let theirs = self.take_waiting(&intent.id);
         let Some(driver) = self.driver.borrow().upgrade().filter(|_| !theirs.is_empty()) else { return };
         let (intent, durable, answer) = (intent.clone(), news.durable, news.answer.clone());
-        spawn_local(async move {
+        spawn(Box::pin(async move {
             driver.unwatch(intent.id.clone());
             let answer = if durable { driver.answer(&intent.id).await } else { answer };
             let plain = settled::plain(&intent, &driver.stamp(), durable, answer.as_ref());
             theirs.iter().for_each(|one| one.resolve(&plain));
-        });
+        }));
     }
 
     fn missing(&self, intent: &IntentId) {

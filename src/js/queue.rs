@@ -4,13 +4,12 @@ use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::future_to_promise;
 
 use super::face::Face;
 use super::{errors, options};
 use crate::browser::codec::to_js;
 use crate::browser::driver::Driver;
-use crate::browser::sys::{Deferred, object};
+use crate::browser::sys::{Deferred, object, promise_of, spawn};
 use crate::core::change::Applied;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::key::IntentId;
@@ -29,19 +28,23 @@ pub struct RawQueue {
 
 /// Opens the queue of one scope. `authorize` answers `{ scope, headers: [name, value][] }`; `changed` gets snapshots.
 #[wasm_bindgen(js_name = openRawQueue)]
-pub async fn open_raw_queue(
+pub fn open_raw_queue(
     plain_options: JsValue,
     contract: JsValue,
     base_url: String,
     authorize: Option<Function>,
     changed: Function,
-) -> Result<RawQueue, JsValue> {
-    let refuse = |error: Error| errors::plain(&error, &no_stamp());
-    let opening = options::opening(plain_options, contract).map_err(refuse)?;
-    let face = Face::new(opening.scope.clone(), authorize, changed);
-    let driver = Driver::open(opening, face).await.map_err(refuse)?;
-    driver.app().attach(&driver);
-    Ok(RawQueue { driver, base_url })
+) -> Promise {
+    promise_of(Box::pin(async move {
+        let opened = async {
+            let opening = options::opening(plain_options, contract)?;
+            let face = Face::new(opening.scope.clone(), authorize, changed);
+            Driver::open(opening, face).await
+        };
+        let driver = opened.await.map_err(|error: Error| errors::plain(&error, &no_stamp()))?;
+        driver.app().attach(&driver);
+        Ok(RawQueue { driver, base_url }.into())
+    }))
 }
 
 #[wasm_bindgen]
@@ -84,22 +87,31 @@ impl RawQueue {
         if let Err(error) = self.alive() {
             return Promise::reject(&self.plain(&error));
         }
+        let (driver, intent) = (self.driver.clone(), IntentId(intent));
         let answered = Deferred::new();
         let promise = answered.promise.clone();
-        let driver = self.driver.clone();
-        let done = move |result| match result {
-            Ok(Applied::Cancelled { cancelled, .. }) => answered.resolve(&cancelled.into()),
-            Ok(_) => answered.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
-            Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
-        };
-        self.driver.cancel(IntentId(intent), Box::new(done));
+        spawn(Box::pin(async move {
+            // Another scope's intent is not this queue's to end (law 9).
+            match driver.find(&intent).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return answered.reject(&errors::plain(&ErrorCode::UnknownIntent.into(), &driver.stamp())),
+                Err(error) => return answered.reject(&errors::plain(&error, &driver.stamp())),
+            }
+            let now = driver.clone();
+            let done = move |result| match result {
+                Ok(Applied::Cancelled { cancelled, .. }) => answered.resolve(&cancelled.into()),
+                Ok(_) => answered.reject(&errors::plain(&ErrorCode::EngineDead.into(), &now.stamp())),
+                Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &now.stamp())),
+            };
+            driver.cancel(intent, Box::new(done));
+        }));
         promise
     }
 
     /// Resolves with the snapshots of this scope, in the order of submission.
     pub fn intents(&self) -> Promise {
         let (driver, alive) = (self.driver.clone(), self.alive());
-        future_to_promise(async move {
+        promise_of(Box::pin(async move {
             let refuse = |error: Error| errors::plain(&error, &driver.stamp());
             alive.map_err(refuse)?;
             let listed = driver.store().list(driver.scope(), LIST_MAX).await;
@@ -107,18 +119,18 @@ impl RawQueue {
             let stamp = driver.stamp();
             let snapshots = listed.iter().filter_map(|intent| to_js(&Snapshot::of(intent, &stamp)));
             Ok(snapshots.collect::<Array>().into())
-        })
+        }))
     }
 
     /// Resolves with one snapshot, or null where this scope has no such intent.
     pub fn intent(&self, intent: String) -> Promise {
         let (driver, alive) = (self.driver.clone(), self.alive());
-        future_to_promise(async move {
+        promise_of(Box::pin(async move {
             let refuse = |error: Error| errors::plain(&error, &driver.stamp());
             alive.map_err(refuse)?;
             let found = driver.find(&IntentId(intent)).await.map_err(refuse)?;
             Ok(found.and_then(|intent| to_js(&Snapshot::of(&intent, &driver.stamp()))).unwrap_or(JsValue::NULL))
-        })
+        }))
     }
 
     /// What the newest transaction was: `strong` or `strong_relaxed`.

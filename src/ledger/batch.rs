@@ -1,5 +1,7 @@
 //! Deciding a batch: the changes of one transaction, applied in order over one overlay.
 
+use std::collections::BTreeSet;
+
 use crate::core::change::{Applied, Change, Refusal};
 use crate::core::record::{Overlay, Record, RecordKey, Stop};
 use crate::core::time::{LedgerClock, Reading};
@@ -18,7 +20,7 @@ pub struct Decided {
 /// nothing of the batch counts then.
 pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
     let mut results = Vec::with_capacity(changes.len());
-    let mut unread = Vec::new();
+    let mut unread = BTreeSet::new();
     for change in changes {
         match apply(&mut overlay, change, reading) {
             Ok(applied) => results.push(Ok(applied)),
@@ -27,9 +29,7 @@ pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Res
         }
     }
     if !unread.is_empty() {
-        unread.sort();
-        unread.dedup();
-        return Err(unread);
+        return Err(unread.into_iter().collect());
     }
     let clock = match overlay.get(&RecordKey::Clock) {
         // Where every change was refused, nothing was written; what the clock reads is of use all the same.

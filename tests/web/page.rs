@@ -3,6 +3,7 @@
 use intento::js::queue::{RawQueue, open_raw_queue};
 use js_sys::{JSON, Promise};
 use wasm_bindgen::JsValue;
+use wasm_bindgen::convert::TryFromJsValue;
 use wasm_bindgen_futures::JsFuture;
 
 use crate::spy::{eval, member};
@@ -18,7 +19,8 @@ pub(crate) async fn open(scope: &str) -> Result<RawQueue, JsValue> {
     ));
     let contract = JSON::parse(GENERIC).unwrap();
     let changed = js_sys::Function::new_no_args("");
-    open_raw_queue(options.unwrap(), contract, origin, None, changed).await
+    let opened = JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, None, changed)).await?;
+    Ok(RawQueue::try_from_js_value(opened).unwrap())
 }
 
 /// Submits `{ amount }` under a reference.

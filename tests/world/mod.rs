@@ -1,31 +1,35 @@
 //! Devices, tabs, a network and a server in virtual time. Everything is decided by the seed: the same seed is the same
 //! run. The laws that hold in every world are checked at every send and every commit.
 
-#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses its own part of the world")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the world")]
 
+mod chance;
+mod decisions;
 mod laws;
 mod ledger;
+mod realms;
 mod server;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use intento::core::backoff::JitterSource;
 use intento::core::change::{Applied, Change, ContractSnapshot};
 use intento::core::contract::{Contract, Fault, Observation};
 use intento::core::effect::Effect;
-use intento::core::engine::{Engine, Settings};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Ticket, Wake};
 use intento::core::intent::{IntentRecord, State};
-use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId, ScopeHash};
-use intento::core::record::{Record, RecordKey};
-use intento::core::submission::{Destinations, ExpiresIn, Reference, Submission, SubmitContext, Target};
-use intento::core::time::{LedgerClock, Moment, Reading};
+use intento::core::key::{ContractHash, IntentId, RandomBits};
+use intento::core::submission::{Destinations, Submission, SubmitContext};
+use intento::core::time::{Moment, Reading};
 use intento::ledger::store::{Store, commit_batch};
 
+pub use chance::Dice;
+use decisions::{body, decision, target};
 pub use laws::Laws;
 pub use ledger::{Ledger, LedgerFault};
+use realms::Realm;
+#[allow(unused_imports, reason = "each test file uses its own part of the world")]
 pub use server::{Packet, Server, Turn, json, with_header};
 
 pub const SECOND: u64 = 1_000;
@@ -61,20 +65,17 @@ pub struct World {
     /// Everything takes 1 ms, or up to this much if larger.
     pub latency_max_ms: u64,
     pub authorize: fn() -> Authorized,
+    /// What tabs tell one another does not arrive.
+    pub messages_lost: bool,
     pub contract: ContractSnapshot,
-}
-
-struct Realm {
-    engine: Engine,
-    born_ms: u64,
-    wake_at_ms: u64,
-    /// While frozen: what waits for it.
-    frozen: Option<Vec<Input>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Queries for what is due.
     pub loads: u64,
+    /// Single intents read.
+    pub looks: u64,
     pub commits: u64,
     pub sends: u64,
     pub probes: u64,
@@ -103,24 +104,6 @@ pub enum Event {
     Deadline(Packet),
 }
 
-/// Chance, from the seed.
-pub struct Dice(JitterSource);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(JitterSource::new(seed))
-    }
-
-    /// A number below `sides`.
-    pub fn roll(&mut self, sides: u64) -> u64 {
-        (u64::from(self.0.draw().0) * sides) >> 32
-    }
-
-    pub fn one_in(&mut self, sides: u64) -> bool {
-        self.roll(sides) == 0
-    }
-}
-
 impl World {
     pub fn new(seed: u64) -> Self {
         let contract: Contract = serde_json::from_str(include_str!("../../contracts/generic.json")).unwrap();
@@ -143,93 +126,8 @@ impl World {
             counts: Counts::default(),
             latency_max_ms: 1,
             authorize: || Authorized::Granted(Credentials(vec![("authorization".to_owned(), "Bearer t".to_owned())])),
+            messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
-        }
-    }
-
-    /// Opens a queue in a new realm and lets it start.
-    pub fn open(&mut self) -> RealmNo {
-        self.open_as("user-1")
-    }
-
-    pub fn open_as(&mut self, scope: &str) -> RealmNo {
-        self.realms_opened += 1;
-        let realm = self.realms_opened;
-        let settings = Settings {
-            scope: ScopeHash::of(scope),
-            owner: RealmId(format!("realm-{realm}")),
-            jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
-            attempt_ms: ATTEMPT_MS,
-            window_ms: self.contract.contract.window_ms(),
-            origins: vec![ORIGIN.to_owned()],
-            online: self.network.hint,
-        };
-        let engine = Engine::new(settings, self.moment(self.now_ms));
-        let born_ms = self.now_ms;
-        self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
-        let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
-            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
-            _ => Vec::new(),
-        };
-        self.input(realm, Input::Started { clock: self.ledger.clock(), origins: origin });
-        realm
-    }
-
-    /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
-    pub fn close(&mut self, realm: RealmNo) {
-        self.realms.remove(&realm);
-    }
-
-    pub fn reload(&mut self, realm: RealmNo) -> RealmNo {
-        self.close(realm);
-        self.open()
-    }
-
-    pub fn realms(&self) -> Vec<RealmNo> {
-        self.realms.keys().copied().collect()
-    }
-
-    pub fn engine(&self, realm: RealmNo) -> &Engine {
-        &self.realms[&realm].engine
-    }
-
-    /// The page is frozen: it learns of it, then nothing runs in it.
-    pub fn freeze(&mut self, realm: RealmNo) {
-        self.input(realm, Input::Wake(Wake::Suspended));
-        if let Some(realm) = self.realms.get_mut(&realm) {
-            realm.frozen.get_or_insert_default();
-        }
-    }
-
-    pub fn thaw(&mut self, realm: RealmNo) {
-        let waiting = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.take());
-        self.input(realm, Input::Wake(Wake::Resumed));
-        for input in waiting.into_iter().flatten() {
-            self.input(realm, input);
-        }
-    }
-
-    /// Steps the device's wall clock; monotonic clocks do not see it.
-    pub fn step_wall(&mut self, ms: i64) {
-        self.wall_ahead_ms += ms;
-    }
-
-    /// The network goes, and the browser says so.
-    pub fn go_offline(&mut self) {
-        self.network.up = false;
-        self.network.hint = false;
-        self.everywhere(Wake::Offline);
-    }
-
-    pub fn go_online(&mut self) {
-        self.network.up = true;
-        self.network.hint = true;
-        self.everywhere(Wake::Online);
-    }
-
-    pub fn everywhere(&mut self, wake: Wake) {
-        for realm in self.realms() {
-            self.input(realm, Input::Wake(wake));
         }
     }
 
@@ -367,7 +265,7 @@ impl World {
             waiting.push(input);
             return;
         }
-        let moment = Moment { mono_ms: self.now_ms - realm.born_ms, ..moment(self.now_ms, self.wall_ahead_ms) };
+        let moment = Moment { wall_ms: wall_ms(self.now_ms, self.wall_ahead_ms), mono_ms: self.now_ms - realm.born_ms };
         realm.engine.handle(input, moment);
         let effects: VecDeque<Effect> = core::iter::from_fn(|| realm.engine.poll()).collect();
         realm.wake_at_ms = self.now_ms.saturating_add(realm.engine.wake_in_ms());
@@ -383,7 +281,10 @@ impl World {
                 self.counts.loads += 1;
                 self.later(Event::Query(realm, until_ms, limit));
             }
-            Effect::Load(intent) => self.later(Event::Load(realm, intent)),
+            Effect::Load(intent) => {
+                self.counts.looks += 1;
+                self.later(Event::Load(realm, intent));
+            }
             Effect::Probe { origin } => {
                 self.counts.probes += 1;
                 self.later(Event::Probe(realm, origin));
@@ -413,7 +314,7 @@ impl World {
                 self.told.push((realm, *intent, durable));
             }
             Effect::Nudge(intent) => {
-                for other in self.realms().into_iter().filter(|other| *other != realm) {
+                for other in self.realms().into_iter().filter(|other| *other != realm && !self.messages_lost) {
                     self.later(Event::Input(other, Input::Peer(intent.clone())));
                 }
             }
@@ -435,15 +336,9 @@ impl World {
         self.events.insert((at_ms, self.events_made), event);
     }
 
-    fn moment(&self, now_ms: u64) -> Moment {
-        Moment { mono_ms: 0, ..moment(now_ms, self.wall_ahead_ms) }
-    }
-
-    /// What the ledger clock reads for a realm that starts now.
-    pub fn ledger_now(&self) -> LedgerClock {
-        let wall_ms = moment(self.now_ms, self.wall_ahead_ms).wall_ms;
-        let stored = self.ledger.clock().unwrap_or(LedgerClock::new(wall_ms));
-        stored.observe(Reading { wall_ms, followed: None })
+    /// The device's wall clock.
+    pub fn wall_ms(&self) -> u64 {
+        wall_ms(self.now_ms, self.wall_ahead_ms)
     }
 
     /// The keys that travelled for one decision.
@@ -456,35 +351,8 @@ impl World {
     }
 }
 
-fn moment(now_ms: u64, wall_ahead_ms: i64) -> Moment {
-    Moment { wall_ms: (START_WALL_MS + now_ms).saturating_add_signed(wall_ahead_ms), mono_ms: now_ms }
-}
-
-/// Decision `number` of the app: an order to pay.
-pub fn decision(number: u32) -> Submission {
-    Submission {
-        operation: "authorize-payment".to_owned(),
-        reference: Reference::Named(format!("order-{number}")),
-        method: "POST".to_owned(),
-        target: target(),
-        headers: Vec::new(),
-        body: Some(body(number)),
-        expires_in: ExpiresIn::Default,
-    }
-}
-
-pub fn body(number: u32) -> String {
-    format!("{{\"order\":{number}}}")
-}
-
-fn target() -> Target {
-    Target {
-        href: format!("{ORIGIN}/payments"),
-        scheme: "https:".to_owned(),
-        host: "api.shop.example".to_owned(),
-        origin: ORIGIN.to_owned(),
-        has_credentials: false,
-    }
+fn wall_ms(now_ms: u64, ahead_ms: i64) -> u64 {
+    (START_WALL_MS + now_ms).saturating_add_signed(ahead_ms)
 }
 
 /// The result of a future that never waits: the store in memory is one.

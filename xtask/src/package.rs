@@ -216,11 +216,7 @@ fn compile_face(workspace: &Workspace, stage: &Path) -> Result<()> {
 fn copy_documents(workspace: &Workspace, stage: &Path) -> Result<()> {
     for name in DOCUMENTS {
         let document = workspace.root.join(name);
-        if document.exists() {
-            fs::copy(document, stage.join(name))?;
-        } else {
-            println!("    note: there is no {name}; the package goes without it");
-        }
+        fs::copy(&document, stage.join(name)).with_context(|| format!("{} is missing", document.display()))?;
     }
     Ok(())
 }

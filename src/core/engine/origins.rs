@@ -38,7 +38,9 @@ pub(super) enum Approach {
 
 impl Origins {
     pub(super) fn new(origins: &[String]) -> Self {
-        Self(origins.iter().map(|origin| (origin.clone(), Origin::default())).collect())
+        let mut known = BTreeMap::new();
+        known.extend(origins.iter().map(|origin| (origin.clone(), Origin::default())));
+        Self(known)
     }
 
     /// Takes over what the ledger remembers.

@@ -39,16 +39,22 @@ impl Bench {
 
     /// The app in the browser's first tab, nothing of intento loaded.
     pub async fn blank_page(&self) -> Result<Page> {
-        let window = self.browser.driver()?.window().await?;
+        let windows = self.browser.driver()?.windows().await?;
+        let window = windows.into_iter().next().context("the browser has no window")?;
         Page::visit(self.browser.driver()?, window, self.shop.page_url()).await
     }
 
     /// The app in a tab of its own, its queue open.
     pub async fn second_tab(&self, options: Value) -> Result<Page> {
-        let window = self.browser.driver()?.new_tab().await?;
-        let mut page = Page::visit(self.browser.driver()?, window, self.shop.page_url()).await?;
+        let mut page = self.blank_tab().await?;
         page.open(options).await?;
         Ok(page)
+    }
+
+    /// The app in a tab of its own, nothing of intento loaded.
+    pub async fn blank_tab(&self) -> Result<Page> {
+        let window = self.browser.driver()?.new_tab().await?;
+        Page::visit(self.browser.driver()?, window, self.shop.page_url()).await
     }
 }
 

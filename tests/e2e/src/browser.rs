@@ -16,6 +16,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 const BROWSERS_MAX: usize = 2;
 /// How long a script may run: longer than any wait that a test asks of the page.
 const SCRIPT_DEADLINE: Duration = Duration::from_secs(120);
+/// How often the profile of a killed browser is removed, until it stays away.
+const REMOVALS_MAX: u32 = 20;
+const REMOVE_AGAIN: Duration = Duration::from_millis(25);
 /// What Chromium is started with, shared with the wasm tests.
 const OPTIONS: &str = include_str!("../../../webdriver.json");
 
@@ -114,6 +117,16 @@ impl Browser {
         Ok(log.into_iter().filter_map(|entry| url(entry.message)).collect())
     }
 
+    /// The browser's last processes still write for a moment; a profile that stays after all is only litter.
+    fn remove_profile(&self) {
+        for _ in 0..REMOVALS_MAX {
+            if std::fs::remove_dir_all(self.profile.path()).is_ok() {
+                break;
+            }
+            std::thread::sleep(REMOVE_AGAIN);
+        }
+    }
+
     fn capabilities(&self) -> Result<Capabilities> {
         let mut options: Value = serde_json::from_str(OPTIONS)?;
         let profile = format!("--user-data-dir={}", self.profile.path().display());
@@ -134,6 +147,7 @@ impl Drop for Browser {
             kill(session.process);
             // Or its drop would wait for an answer of the browser that was just ended.
             let _ = session.driver.leak();
+            self.remove_profile();
         }
     }
 }

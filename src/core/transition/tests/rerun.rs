@@ -172,7 +172,7 @@ fn said(result: &Result<Applied, Refusal>) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn p1_1_a_change_run_again_says_the_same_and_writes_nothing(

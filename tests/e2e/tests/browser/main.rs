@@ -1,7 +1,17 @@
 //! What intento promises, seen from both ends: what the app was told, and what the server's file says.
 
 mod answers;
+mod bad_input;
+mod crashes;
+mod credentials;
+mod manners;
+mod network;
+mod references;
+mod refusals;
+mod secrets;
+mod server_busy;
 
+use e2e::ledger::Tally;
 use serde_json::{Value, json};
 
 /// A payment of that order, as an app submits it.
@@ -16,4 +26,14 @@ fn payment_with(order: &str, card: &str) -> Value {
         "reference": order,
         "request": { "method": "POST", "url": "/payments", "body": body },
     })
+}
+
+/// One charge by one run of the handler, however many requests it took.
+const fn charged_once(wire: i64) -> Tally {
+    Tally { effects: 1, executions: 1, wire }
+}
+
+/// No charge and no run of the handler.
+const fn untouched(wire: i64) -> Tally {
+    Tally { effects: 0, executions: 0, wire }
 }

@@ -1,0 +1,91 @@
+//! How the package behaves in somebody's page.
+
+use anyhow::Result;
+use e2e::bench::Bench;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{charged_once, payment};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strict_policy_is_kept_and_nobody_else_is_called() -> Result<()> {
+    let bench = Bench::start().await?;
+    bench.shop.arm(json!({ "drop_after_commit": 1 })).await?;
+    let page = bench.page().await?;
+    let policy: String =
+        page.call("return (await fetch('/')).headers.get('content-security-policy')", json!([])).await?;
+    assert!(policy.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"), "{policy}");
+    let id = page.submit(payment("order-842")).await?.intent.id;
+    assert_eq!(page.settled(&id).await?.kind, "succeeded");
+
+    let console = bench.browser.console().await?;
+    assert!(!console.iter().any(|line| line.contains("Content Security Policy")), "{console:#?}");
+    let requests = bench.browser.requests().await?;
+    let api = bench.shop.api();
+    assert!(requests.iter().any(|url| *url == format!("{api}/payments")), "the log shows what was sent: {requests:?}");
+    for url in requests.iter().filter(|url| url.starts_with("http")) {
+        let known = [bench.shop.page_origin(), &api].iter().any(|origin| url.starts_with(&format!("{origin}/")));
+        assert!(known, "a request went to {url}");
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct SideEffects {
+    compiled: u32,
+    databases: usize,
+    channels: u32,
+    stored: usize,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_has_no_side_effects() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.blank_page().await?;
+    let spy = "window.seen = { compiled: 0, channels: 0 };
+        for (const name of ['compile', 'instantiate', 'instantiateStreaming', 'compileStreaming', 'Module', 'Instance']) {
+            WebAssembly[name] = new Proxy(WebAssembly[name], {
+                apply(...call) { seen.compiled += 1; return Reflect.apply(...call); },
+                construct(...call) { seen.compiled += 1; return Reflect.construct(...call); },
+            });
+        }
+        window.BroadcastChannel = new Proxy(BroadcastChannel, {
+            construct(...call) { seen.channels += 1; return Reflect.construct(...call); },
+        });";
+    let look = "return { ...seen, databases: (await indexedDB.databases()).length, stored: localStorage.length }";
+    page.call::<()>(spy, json!([])).await?;
+    page.call::<()>("await app.load()", json!([])).await?;
+    let imported: SideEffects = page.call(look, json!([])).await?;
+    assert_eq!(imported, SideEffects { compiled: 0, databases: 0, channels: 0, stored: 0 });
+
+    page.call::<()>("await app.open()", json!([])).await?;
+    let opened: SideEffects = page.call(look, json!([])).await?;
+    assert!(opened.compiled > 0 && opened.databases == 1, "the spies see what there is: {opened:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_that_throws_harms_nobody_else() -> Result<()> {
+    told_all_the_same("throws").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listener_that_calls_back_into_the_queue_harms_nobody() -> Result<()> {
+    told_all_the_same("reenters").await
+}
+
+async fn told_all_the_same(listener: &str) -> Result<()> {
+    let bench = Bench::start().await?;
+    bench.shop.arm(json!({ "drop_after_commit": 1 })).await?;
+    let page = bench.page_with(json!({ "listener": listener })).await?;
+    // By then the reentrant listener cannot cancel it any more: the first event comes after the claim was asked for.
+    let id = page.submit(payment("order-842")).await?.intent.id;
+    let settled = page.settled(&id).await?;
+    assert_eq!(settled.kind, "succeeded");
+    let told = page.standings(&id).await?;
+    assert_eq!(told, ["queued:not_sent", "sending:in_flight", "waiting:network", "sending:in_flight", "succeeded"]);
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), charged_once(2));
+    ledger.assert_one_key_per_intent(&[&settled.intent]);
+    Ok(())
+}

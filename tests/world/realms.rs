@@ -1,0 +1,105 @@
+//! The realms of a world: tabs that open, close, reload and freeze, and what the device does to all of them.
+
+use intento::core::engine::{Engine, Settings};
+use intento::core::input::{Input, Wake};
+use intento::core::key::{RealmId, ScopeHash};
+use intento::core::record::{Record, RecordKey};
+use intento::core::time::Moment;
+
+use super::{ATTEMPT_MS, ORIGIN, RealmNo, World};
+
+pub struct Realm {
+    pub engine: Engine,
+    pub born_ms: u64,
+    pub wake_at_ms: u64,
+    /// While frozen: what waits for it.
+    pub frozen: Option<Vec<Input>>,
+}
+
+impl World {
+    /// Opens a queue in a new realm and lets it start.
+    pub fn open(&mut self) -> RealmNo {
+        self.open_as("user-1")
+    }
+
+    pub fn open_as(&mut self, scope: &str) -> RealmNo {
+        self.realms_opened += 1;
+        let realm = self.realms_opened;
+        let settings = Settings {
+            scope: ScopeHash::of(scope),
+            owner: RealmId(format!("realm-{realm}")),
+            jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
+            attempt_ms: ATTEMPT_MS,
+            window_ms: self.contract.contract.window_ms(),
+            origins: vec![ORIGIN.to_owned()],
+            online: self.network.hint,
+        };
+        let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });
+        let born_ms = self.now_ms;
+        self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
+        let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
+            _ => Vec::new(),
+        };
+        self.input(realm, Input::Started { clock: self.ledger.clock(), origins: origin });
+        realm
+    }
+
+    /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
+    pub fn close(&mut self, realm: RealmNo) {
+        self.realms.remove(&realm);
+    }
+
+    pub fn reload(&mut self, realm: RealmNo) -> RealmNo {
+        self.close(realm);
+        self.open()
+    }
+
+    pub fn realms(&self) -> Vec<RealmNo> {
+        self.realms.keys().copied().collect()
+    }
+
+    pub fn engine(&self, realm: RealmNo) -> &Engine {
+        &self.realms[&realm].engine
+    }
+
+    /// The page is frozen: it learns of it, then nothing runs in it.
+    pub fn freeze(&mut self, realm: RealmNo) {
+        self.input(realm, Input::Wake(Wake::Suspended));
+        if let Some(realm) = self.realms.get_mut(&realm) {
+            realm.frozen.get_or_insert_default();
+        }
+    }
+
+    pub fn thaw(&mut self, realm: RealmNo) {
+        let waiting = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.take());
+        self.input(realm, Input::Wake(Wake::Resumed));
+        for input in waiting.into_iter().flatten() {
+            self.input(realm, input);
+        }
+    }
+
+    /// Steps the device's wall clock; monotonic clocks do not see it.
+    pub fn step_wall(&mut self, ms: i64) {
+        self.wall_ahead_ms += ms;
+    }
+
+    /// The network goes, and the browser says so.
+    pub fn go_offline(&mut self) {
+        self.network.up = false;
+        self.network.hint = false;
+        self.everywhere(Wake::Offline);
+    }
+
+    pub fn go_online(&mut self) {
+        self.network.up = true;
+        self.network.hint = true;
+        self.everywhere(Wake::Online);
+    }
+
+    pub fn everywhere(&mut self, wake: Wake) {
+        for realm in self.realms() {
+            self.input(realm, Input::Wake(wake));
+        }
+    }
+}

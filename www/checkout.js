@@ -127,7 +127,7 @@ export function createCheckout({ faults, orderChanged }) {
     const offers = OFFERS.includes(told) && known === null;
     const busy = saving && known === null;
     pay.hidden = !offers && !TELLS.includes(told);
-    pay.setAttribute('aria-disabled', String(!offers || busy || (failure && !payments)));
+    pay.setAttribute('aria-disabled', String(!offers || busy || (failure !== null && !payments)));
     write(pay, offers ? (busy ? say('pay.saving') : `${say('pay')} · ${money(total)}`) : say(`pay.${told}`));
     cancel.hidden = !canCancel(known) || told === 'sending';
     anotherCard.hidden = !canUseAnotherCard(known);

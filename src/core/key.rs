@@ -41,12 +41,12 @@ impl Key {
     /// Another key for every retry: what no client may do, so that a demonstration can be seen to fail.
     #[cfg(feature = "break-new-key")]
     pub fn broken_for_retry(&self, attempt: u32) -> Self {
-        Self(format!("{}-{attempt}", self.0))
+        if attempt == 1 { self.clone() } else { Self(format!("{}-{attempt}", self.0)) }
     }
 
     /// The first 12 hex digits of SHA-256 of the key: what may appear in logs.
     pub fn short_hash(&self) -> String {
-        hash_hex(&[self.0.as_bytes()]).chars().take(12).collect()
+        hex(Sha256::digest(self.0.as_bytes()).as_slice()).chars().take(12).collect()
     }
 }
 
@@ -167,6 +167,12 @@ mod tests {
         let key = Key::render(RandomBits([7; 16]), KeyFormat::Uuid);
         assert!(!format!("{key:?}").contains(key.expose()));
         assert!(format!("{key:?}").contains(&key.short_hash()));
+    }
+
+    /// As a server's log makes it: `printf %s "$key" | sha256sum | cut -c1-12`.
+    #[test]
+    fn a_short_hash_is_that_of_the_bare_key() {
+        assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".to_owned()).short_hash(), "a22ecb52e148");
     }
 
     #[test]

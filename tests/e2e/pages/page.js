@@ -45,7 +45,7 @@ const listeners = {
   reenters(intent) {
     queue.intents();
     queue.submit({ operation: intent.operation, reference: intent.reference, request: { method: 'POST', url: '/payments' } }).catch(() => {});
-    queue.intent(intent.id).then((found) => found.cancel());
+    queue.intent(intent.id).then((found) => found.settled({ within: 1 }));
     queue.on('change', () => {})();
   },
 };

@@ -1,10 +1,12 @@
 //! Chromium and its driver.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::{Capabilities, WebDriver};
@@ -16,9 +18,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 const BROWSERS_MAX: usize = 2;
 /// How long a script may run: longer than any wait that a test asks of the page.
 const SCRIPT_DEADLINE: Duration = Duration::from_secs(120);
-/// How often the profile of a killed browser is removed, until it stays away.
-const REMOVALS_MAX: u32 = 20;
-const REMOVE_AGAIN: Duration = Duration::from_millis(25);
+/// How often the profile of a killed browser is removed, and after how many looks without it it is gone.
+const REMOVALS_MAX: u32 = 60;
+const STAYS_AWAY: u32 = 8;
+const REMOVE_AGAIN: Duration = Duration::from_millis(30);
 /// What Chromium is started with, shared with the wasm tests.
 const OPTIONS: &str = include_str!("../../../webdriver.json");
 
@@ -41,6 +44,13 @@ struct Session {
     driver: WebDriver,
     /// The browser's main process.
     process: u64,
+}
+
+/// One entry of the performance log, of the DevTools protocol.
+#[derive(Deserialize)]
+struct Event {
+    method: String,
+    params: Value,
 }
 
 impl Browser {
@@ -70,12 +80,12 @@ impl Browser {
     }
 
     /// SIGKILL: nothing in the browser gets to finish anything.
-    pub async fn kill(&mut self) -> Result<()> {
+    pub fn kill(&mut self) -> Result<()> {
         let Some(session) = self.session.take() else { bail!("the browser is not running") };
         kill(session.process);
         // A session whose browser is gone cannot be ended.
         let _ = session.driver.leak();
-        crate::eventually("the killed browser is gone", async || Ok((!is_running(session.process)).then_some(()))).await
+        Ok(())
     }
 
     /// Starts a browser on the same profile: what the last one stored is still there.
@@ -100,29 +110,47 @@ impl Browser {
         Ok(())
     }
 
-    /// The lines that reached the console since the last call.
+    /// The lines that scripts wrote to the console since the last call, uncaught errors among them. The browser's own
+    /// lines about failed requests name their URLs, whoever made them.
     pub async fn console(&self) -> Result<Vec<String>> {
-        Ok(self.driver()?.browser_log().await?.into_iter().map(|entry| entry.message).collect())
+        let log = self.driver()?.browser_log().await?.into_iter();
+        Ok(log.filter(|entry| entry.source.as_deref() != Some("network")).map(|entry| entry.message).collect())
     }
 
-    /// The URLs that any tab asked for since the last call, preflights included.
+    /// The URLs whose requests left the browser since the last call, preflights included.
     pub async fn requests(&self) -> Result<Vec<String>> {
         let log = self.driver()?.get_log("performance").await?;
-        let url = |message: String| {
-            let event: Value = serde_json::from_str(&message).ok()?;
-            let sent = event["message"]["method"] == "Network.requestWillBeSent";
-            let url = event["message"]["params"]["request"]["url"].as_str();
-            url.filter(|_| sent).map(str::to_owned)
+        let mut announced: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut sent: BTreeMap<String, usize> = BTreeMap::new();
+        for entry in log {
+            let event: Value = serde_json::from_str(&entry.message)?;
+            let Event { method, params } = serde_json::from_value(event["message"].clone())?;
+            let request = || params["requestId"].as_str().unwrap_or_default().to_owned();
+            match (method.as_str(), params["request"]["url"].as_str()) {
+                ("Network.requestWillBeSent", Some(url)) => {
+                    announced.entry(request()).or_default().push(url.to_owned())
+                }
+                // Only this one comes from the network: a redirect that is not followed is announced all the same.
+                ("Network.requestWillBeSentExtraInfo", _) => *sent.entry(request()).or_default() += 1,
+                _ => {}
+            }
+        }
+        let left = |(request, urls): (String, Vec<String>)| {
+            let count = sent.get(&request).copied().unwrap_or_default();
+            urls.into_iter().take(count)
         };
-        Ok(log.into_iter().filter_map(|entry| url(entry.message)).collect())
+        Ok(announced.into_iter().flat_map(left).collect())
     }
 
-    /// The browser's last processes still write for a moment; a profile that stays after all is only litter.
+    /// The browser's last processes still write for a moment; a profile that comes back after all is only litter.
     fn remove_profile(&self) {
+        let mut absent = 0;
         for _ in 0..REMOVALS_MAX {
-            if std::fs::remove_dir_all(self.profile.path()).is_ok() {
-                break;
+            absent = if self.profile.path().exists() { 0 } else { absent + 1 };
+            if absent == STAYS_AWAY {
+                return;
             }
+            let _ = std::fs::remove_dir_all(self.profile.path());
             std::thread::sleep(REMOVE_AGAIN);
         }
     }
@@ -171,10 +199,6 @@ async fn port(stdout: &mut Lines<BufReader<ChildStdout>>) -> Result<u16> {
 
 /// Ends the one process with that id; its children follow it.
 fn kill(process: u64) {
-    let _ = std::process::Command::new("kill").args(["-KILL", &process.to_string()]).status();
-}
-
-fn is_running(process: u64) -> bool {
-    let asked = std::process::Command::new("kill").args(["-0", &process.to_string()]).stderr(Stdio::null()).status();
-    asked.is_ok_and(|status| status.success())
+    // Through the shell, which has `kill` built in where no such program is installed.
+    let _ = std::process::Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
 }

@@ -25,7 +25,7 @@ pub struct Page {
 #[serde(rename_all = "snake_case")]
 enum Ended {
     Ok(Value),
-    Error(Failure),
+    Error(Box<Failure>),
 }
 
 impl Page {
@@ -124,7 +124,7 @@ impl Page {
     pub async fn failure(&self, body: &str, args: Value) -> Result<Failure> {
         match self.run(body, args).await? {
             Ended::Ok(value) => Err(anyhow!("`{body}` did not throw, it came to {value}")),
-            Ended::Error(failure) => Ok(failure),
+            Ended::Error(failure) => Ok(*failure),
         }
     }
 

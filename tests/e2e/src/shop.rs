@@ -86,6 +86,12 @@ impl Shop {
         Ok(())
     }
 
+    /// What is still ordered to go wrong.
+    pub async fn armed(&self) -> Result<Value> {
+        let desk = reqwest::get(format!("{}/control/faults", self.api())).await?;
+        Ok(desk.error_for_status()?.json().await?)
+    }
+
     /// What the server's file says now, whether or not the server runs.
     pub fn ledger(&self) -> Result<Ledger> {
         Ok(Ledger(inspect(&self.database())?))

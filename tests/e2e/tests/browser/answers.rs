@@ -121,8 +121,8 @@ async fn a_redirect_is_held_and_not_followed() -> Result<()> {
     assert_eq!(ledger.statuses(), [Some(302)]);
     ledger.assert_one_key_per_intent(&[&settled.intent]);
     let requests = bench.browser.requests().await?;
-    assert!(requests.iter().any(|url| url.ends_with("/payments")), "the log shows what was sent: {requests:?}");
-    assert!(!requests.iter().any(|url| url.ends_with("/login")), "the redirect was followed: {requests:?}");
+    assert!(requests.iter().any(|url| url.ends_with("/payments")), "the log shows what was sent: {requests:#?}");
+    assert!(!requests.iter().any(|url| url.ends_with("/login")), "the redirect was followed: {requests:#?}");
     Ok(())
 }
 

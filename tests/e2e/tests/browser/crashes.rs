@@ -67,7 +67,7 @@ async fn a_killed_browser_after_the_charge() -> Result<()> {
     let mut bench = Bench::start().await?;
     let page = bench.page_with(options()).await?;
     let id = charged_without_answer(&bench, &page).await?;
-    bench.browser.kill().await?;
+    bench.browser.kill()?;
     bench.browser.relaunch().await?;
     let page = bench.page_with(options()).await?;
     is_finished_with_the_same_key(&bench, &page, &id).await
@@ -79,7 +79,7 @@ async fn a_killed_browser_before_the_first_request() -> Result<()> {
     let mut bench = Bench::start().await?;
     let page = bench.page_with(json!({ "authorize": "never" })).await?;
     let submitted = page.submit(payment("order-842")).await?;
-    bench.browser.kill().await?;
+    bench.browser.kill()?;
     assert_eq!(bench.shop.ledger()?.tally(), untouched(0));
 
     bench.browser.relaunch().await?;
@@ -99,7 +99,7 @@ async fn a_killed_browser_at_the_moment_of_submit() -> Result<()> {
     let mut bench = Bench::start().await?;
     let page = bench.page_with(json!({ "attemptDeadlineMs": 2_000 })).await?;
     let submitted = page.submit(payment("order-842")).await?;
-    bench.browser.kill().await?;
+    bench.browser.kill()?;
 
     bench.browser.relaunch().await?;
     let page = bench.page().await?;

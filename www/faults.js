@@ -4,10 +4,12 @@ import { say } from './words.js';
 const BUSY_ANSWERS = 2;
 const BUSY_RETRY_AFTER_S = 2;
 const SLOW_MS = 3000;
+/** Until it is switched off: one lost answer is made good in a blink, and nobody would see it. */
+const EVERY_ANSWER = 1000;
 
 /** What each switch asks of the server, and how many uses the server says are left. `decline` stays in the page. */
 const switches = [
-  { name: 'drop_after_commit', on: { drop_after_commit: 1 }, off: { drop_after_commit: 0 } },
+  { name: 'drop_after_commit', on: { drop_after_commit: EVERY_ANSWER }, off: { drop_after_commit: 0 } },
   { name: 'hang_after_commit', on: { hang_after_commit: 1 }, off: { hang_after_commit: 0 } },
   {
     name: 'unavailable',

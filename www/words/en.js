@@ -52,7 +52,7 @@ export default {
   room: 'Control room',
   faults: 'What goes wrong',
   'fault.drop_after_commit': 'Lose the answer',
-  'fault.drop_after_commit.about': 'The server charges, then the line drops. Once.',
+  'fault.drop_after_commit.about': 'The server charges, then the line drops. Until you switch it off.',
   'fault.hang_after_commit': 'Answer never comes',
   'fault.hang_after_commit.about': 'The server charges, then stays silent. Once.',
   'fault.unavailable': 'Server busy',

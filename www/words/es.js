@@ -52,7 +52,7 @@ export default {
   room: 'Sala de control',
   faults: 'Qué sale mal',
   'fault.drop_after_commit': 'Perder la respuesta',
-  'fault.drop_after_commit.about': 'El servidor cobra y la línea se corta. Una vez.',
+  'fault.drop_after_commit.about': 'El servidor cobra y la línea se corta. Hasta que lo apagues.',
   'fault.hang_after_commit': 'La respuesta no llega',
   'fault.hang_after_commit.about': 'El servidor cobra y calla. Una vez.',
   'fault.unavailable': 'Servidor ocupado',

@@ -52,7 +52,7 @@ export default {
   room: 'Sala de controle',
   faults: 'O que dá errado',
   'fault.drop_after_commit': 'Perder a resposta',
-  'fault.drop_after_commit.about': 'O servidor cobra e a linha cai. Uma vez.',
+  'fault.drop_after_commit.about': 'O servidor cobra e a linha cai. Até você desligar.',
   'fault.hang_after_commit': 'A resposta não chega',
   'fault.hang_after_commit.about': 'O servidor cobra e se cala. Uma vez.',
   'fault.unavailable': 'Servidor ocupado',

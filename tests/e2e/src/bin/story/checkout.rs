@@ -70,9 +70,15 @@ impl Checkout {
         self.text("[data-part=total]").await
     }
 
-    /// Turns the switch on. The server hears of it a moment later.
-    pub(crate) async fn lose_the_answer(&self) -> Result<()> {
-        self.click("[data-test=fault-drop_after_commit]").await
+    /// Moves the switch, once it shows the other position. The server hears of it a moment later.
+    pub(crate) async fn lose_the_answer(&self, on: bool) -> Result<()> {
+        const SWITCH: &str = "[data-test=fault-drop_after_commit]";
+        eventually("the switch shows where it stands", async || {
+            let checked = self.driver.find(By::Css(SWITCH)).await?.is_selected().await?;
+            Ok((checked != on).then_some(()))
+        })
+        .await?;
+        self.click(SWITCH).await
     }
 
     pub(crate) async fn press_pay(&self) -> Result<()> {

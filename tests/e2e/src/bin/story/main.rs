@@ -14,13 +14,8 @@ use e2e::browser::Browser;
 use e2e::eventually;
 use e2e::ledger::Ledger;
 use e2e::shop::Shop;
-use serde_json::json;
 
 use checkout::Checkout;
-
-/// The page's switch loses one answer. The story loses every answer until the page was reloaded, so that the reload
-/// falls between the loss and the answer on any machine.
-const EVERY_ANSWER: u32 = 1_000;
 
 struct Options {
     pkg: PathBuf,
@@ -75,12 +70,9 @@ async fn play(shop: &Shop, browser: &Browser) -> Result<()> {
     let page = Checkout::open(browser.driver()?, &shop.page_url()).await?;
     println!("the page is open: {}, {}", page.order().await?, page.total().await?);
 
-    page.lose_the_answer().await?;
-    eventually("the server heard of the switch", async || {
-        Ok((shop.armed().await?["drop_after_commit"] == 1).then_some(()))
-    })
-    .await?;
-    shop.arm(json!({ "drop_after_commit": EVERY_ANSWER })).await?;
+    page.lose_the_answer(true).await?;
+    let armed = async || Ok(shop.armed().await?["drop_after_commit"].as_u64().filter(|left| *left > 0));
+    eventually("the server heard of the switch", armed).await?;
     println!("armed \"Lose the answer\": from now on the server charges, then the line drops");
     page.press_pay().await?;
     println!("pressed \"Confirm payment\"");
@@ -105,8 +97,8 @@ async fn play(shop: &Shop, browser: &Browser) -> Result<()> {
         bail!("the page says paid, and no answer ever reached it");
     }
 
-    shop.arm(json!({ "drop_after_commit": 0 })).await?;
-    println!("the line holds again");
+    page.lose_the_answer(false).await?;
+    println!("switched \"Lose the answer\" off");
     let last = eventually("the payment ends", async || Ok(page.seen().await?.filter(|seen| seen.is_over()))).await?;
     let replayed = if last.replayed { "and its answer was replayed" } else { "and nothing was replayed" };
     println!("{} with key {}, {replayed}; the page says: \"{}\"", attempts(last.attempts), last.key_hash, last.status);

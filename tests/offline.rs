@@ -1,10 +1,12 @@
 //! Offline is not an attempt (P4, law 12), and what a device's clock can do (P3).
 
+#![cfg(not(target_arch = "wasm32"))]
+
 mod world;
 
 use intento::core::contract::Fault;
 use intento::core::input::{Authorized, Wake};
-use intento::core::intent::{HeldReason, State};
+use intento::core::intent::{Cause, HeldReason, State};
 use intento::core::limits::PROBE_FORBIDS_MAX_MS;
 use intento::core::submission::ExpiresIn;
 use world::{DAY, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
@@ -292,4 +294,52 @@ fn law_4_faults_alone_never_settle() {
         assert!(!intent.state.safe_to_replace());
         assert_eq!(world.keys_of(1).len(), 1);
     }
+}
+
+#[test]
+fn law_12_what_waits_for_the_network_goes_at_once_when_it_is_back() {
+    let mut long_waits = 0;
+    for seed in 0..10 {
+        let mut world = World::new(seed);
+        let realm = world.open();
+        world.server.plan((0..9).map(|_| Turn::LostOnTheWay));
+        let ticket = world.submit(realm, 1);
+        assert!(world.run_until(HOUR, |world| world.counts.sends == 9));
+        world.run_for(5);
+        let waits = world.intent_of(ticket);
+        assert_eq!(waits.state, State::Waiting { cause: Cause::Network });
+        let wait_ms = waits.due_at_ms.unwrap() - world.engine(realm).stamp().at_ms;
+        long_waits += u32::from(wait_ms > 5 * SECOND);
+        world.everywhere(Wake::Online);
+        world.run_for(SECOND);
+        assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "seed {seed}: not after {wait_ms} ms");
+    }
+    assert!(long_waits > 3, "else this shows nothing");
+}
+
+#[test]
+fn p4_2_a_changed_clock_does_not_block_an_origin_for_ever() {
+    let mut world = World::new(16);
+    world.network.probes_pass = false;
+    let realm = world.open();
+    world.submit(realm, 9);
+    world.run_for(PROBE_FORBIDS_MAX_MS + 3 * MINUTE);
+    assert_eq!(world.effects_of(9), 1, "probes are unusable here from now on");
+    world.network.hint = false;
+    world.everywhere(Wake::Offline);
+    let ticket = world.submit_with(realm, 1, |submission| submission.expires_in = ExpiresIn::Never);
+    world.run_for(MINUTE);
+    assert_eq!(world.counts.sends, 1, "the browser says offline, and nothing can be asked");
+
+    // The clock is stepped back, and a tab that has not seen it before is the first to write.
+    world.laws.clocks_disagree = true;
+    world.step_wall(-(5 * HOUR as i64));
+    let other = world.open();
+    world.submit_with(other, 2, |submission| submission.expires_in = ExpiresIn::Never);
+    world.run_for(SECOND);
+    world.close(other);
+    assert_eq!(world.ledger.clock().map(|clock| clock.epoch), Some(1));
+    world.submit(realm, 3);
+    world.run_for(PROBE_FORBIDS_MAX_MS + 3 * MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
 }

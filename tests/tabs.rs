@@ -1,5 +1,7 @@
 //! Several realms at one ledger: races, crashes, lost answers and duplicated deliveries, by seed.
 
+#![cfg(not(target_arch = "wasm32"))]
+
 mod world;
 
 use intento::core::contract::Fault;

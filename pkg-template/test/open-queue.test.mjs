@@ -25,6 +25,7 @@ for (const [what, options, code, detail] of [
   ['a cleartext extra origin', { ...good, extraOrigins: ['http://x.example'] }, 'url_cleartext'],
   ['a probe on a foreign origin', { ...good, probeUrl: 'https://elsewhere.example/' }, 'url_foreign_origin', 'probeUrl'],
   ['an attempt of 10 ms', { ...good, attemptDeadlineMs: 10 }, 'option_invalid', 'attemptDeadlineMs'],
+  ['an attempt as long as the window', { ...good, contract: { ...generic, retentionMs: 30_001, marginMs: 1 } }, 'option_invalid', 'attemptDeadlineMs'],
   ['authorize that is no function', { ...good, authorize: 'token' }, 'option_invalid', 'authorize'],
 ]) {
   test(`openQueue refuses ${what}`, async () => {

@@ -191,18 +191,18 @@ impl Engine {
             Wake::Timer => {}
             Wake::Online => {
                 self.online = true;
-                self.origins.ask_again();
+                self.origins.ask_again(true);
                 self.schedule.ahead = true;
             }
             Wake::Offline => self.online = false,
-            Wake::Visible => self.origins.ask_again(),
+            Wake::Visible => self.origins.ask_again(false),
             Wake::Suspended => {
                 self.suspended = true;
                 self.runs.values_mut().for_each(AttemptRun::forbid_sending);
             }
             Wake::Resumed => {
                 self.suspended = false;
-                self.origins.ask_again();
+                self.origins.ask_again(false);
             }
         }
         self.schedule.stale = true;

@@ -194,6 +194,13 @@ mod tests {
     }
 
     #[test]
+    fn p3_2_a_wild_clock_of_an_older_epoch_closes_no_later_window() {
+        let corrected = LedgerClock { at_ms: 5 * HOUR, wall_ms: 2 * HOUR, epoch: 1 };
+        let wild = Reading { wall_ms: 2 * HOUR + 5, followed: Some((100_000 * HOUR, 0)) };
+        assert_eq!(corrected.observe(wild), LedgerClock { at_ms: 5 * HOUR + 5, wall_ms: 2 * HOUR + 5, epoch: 1 });
+    }
+
+    #[test]
     fn p3_2_two_epochs_have_no_distance() {
         let stamp = |at_ms, epoch| Stamp { at_ms, epoch, wall_ms: 0 };
         assert_eq!(stamp(HOUR, 1).since(&stamp(0, 1)), Some(HOUR));

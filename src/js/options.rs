@@ -49,6 +49,10 @@ pub(super) fn opening(options: JsValue, contract: JsValue) -> Result<Opening, Er
         Some(ms) if (ATTEMPT_DEADLINE_MIN_MS as f64..=ATTEMPT_DEADLINE_MAX_MS as f64).contains(&ms) => ms as u64,
         Some(_) => return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs")),
     };
+    // An attempt that cannot end inside the window would never be sent again after its first loss.
+    if attempt_ms >= contract.contract.window_ms() {
+        return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs"));
+    }
     let origins = core::iter::once(&base).chain(&extra).map(|target| target.origin.clone()).collect();
     Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms })
 }

@@ -1,7 +1,7 @@
 //! Devices, tabs, a network and a server in virtual time. Everything is decided by the seed: the same seed is the same
 //! run. The laws that hold in every world are checked at every send and every commit.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the world")]
+#![allow(dead_code, unused_imports, unreachable_pub, reason = "each test file uses its own part of the world")]
 
 mod chance;
 mod decisions;
@@ -24,12 +24,11 @@ use intento::core::submission::{Destinations, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
 use intento::ledger::store::{Store, commit_batch};
 
-pub use chance::Dice;
+use chance::Dice;
 use decisions::{body, decision, target};
-pub use laws::Laws;
+use laws::Laws;
 pub use ledger::{Ledger, LedgerFault};
 use realms::Realm;
-#[allow(unused_imports, reason = "each test file uses its own part of the world")]
 pub use server::{Packet, Server, Turn, json, with_header};
 
 pub const SECOND: u64 = 1_000;
@@ -314,7 +313,8 @@ impl World {
                 self.told.push((realm, *intent, durable));
             }
             Effect::Nudge(intent) => {
-                for other in self.realms().into_iter().filter(|other| *other != realm && !self.messages_lost) {
+                let others = if self.messages_lost { Vec::new() } else { self.realms() };
+                for other in others.into_iter().filter(|other| *other != realm) {
                     self.later(Event::Input(other, Input::Peer(intent.clone())));
                 }
             }

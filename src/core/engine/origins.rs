@@ -15,6 +15,8 @@ struct Origin {
     record: OriginRecord,
     probing: bool,
     failures: u32,
+    /// A probe failed, or the browser said `online`: the next one that succeeds means that the network is back.
+    returning: bool,
     /// No probe before this monotonic time.
     next_probe_at_ms: Option<u64>,
     blocked_since: Option<Stamp>,
@@ -67,9 +69,12 @@ impl Origins {
                 Approach::Go
             }
             Reach::Blocked => {
-                known.blocked_since = known.blocked_since.filter(|since| now.since(since).is_some()).or(Some(now));
+                // Since another epoch is since an unknowable time: it starts again.
+                let since = known.blocked_since.filter(|since| now.since(since).is_some()).unwrap_or(now);
+                let left_ms = PROBE_FORBIDS_MAX_MS.saturating_sub(now.since(&since).unwrap_or(0));
+                known.blocked_since = Some(since);
                 known.wanted = true;
-                known.next_probe_at_ms = known.next_probe_at_ms.or(Some(mono_ms.saturating_add(PROBE_FORBIDS_MAX_MS)));
+                known.next_probe_at_ms = Some(mono_ms.saturating_add(left_ms));
                 Approach::Wait
             }
             Reach::Probe => {
@@ -90,23 +95,25 @@ impl Origins {
     pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) {
         let Some(known) = self.0.get_mut(origin) else { return };
         known.failures = if ok { 0 } else { known.failures.saturating_add(1) };
+        known.returning |= !ok;
         // At least half the ceiling: a probe that was just refused is not asked again at once.
         let wait = backoff_ms(known.failures + 1, Jitter(jitter.0 | (1 << 31)));
         known.next_probe_at_ms = (!ok).then(|| mono_ms.saturating_add(wait));
     }
 
-    /// The ledger has taken in a probe's result, or could not.
-    pub(super) fn settle_probe(&mut self, origin: &str, record: Option<OriginRecord>) {
-        let Some(known) = self.0.get_mut(origin) else { return };
+    /// The ledger has taken in a probe's result, or could not. Says whether the network is back.
+    pub(super) fn settle_probe(&mut self, origin: &str, record: Option<OriginRecord>) -> bool {
+        let Some(known) = self.0.get_mut(origin) else { return false };
         known.probing = false;
-        if let Some(record) = record {
-            known.record = record;
-        }
+        let Some(record) = record else { return false };
+        known.record = record;
+        known.record.probe_failing_since.is_none() && core::mem::take(&mut known.returning)
     }
 
-    /// Something changed outside: the next probe may go at once.
-    pub(super) fn ask_again(&mut self) {
+    /// Something changed outside: the next probe may go at once. `online`: the browser says that the network is back.
+    pub(super) fn ask_again(&mut self, online: bool) {
         for origin in self.0.values_mut() {
+            origin.returning |= online;
             origin.next_probe_at_ms = None;
             origin.blocked_since = None;
             origin.failures = 0;

@@ -77,7 +77,8 @@ impl Engine {
             Ok(Applied::Probed { origin, .. }) => Some(origin),
             Ok(_) | Err(_) => None,
         };
-        self.origins.settle_probe(origin, record);
+        // What waits only because the network was gone need not wait on.
+        self.schedule.ahead |= self.origins.settle_probe(origin, record);
         self.schedule.stale = true;
     }
 

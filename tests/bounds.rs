@@ -1,0 +1,131 @@
+//! Bounds (law 10): commits, attempts at a time, looks at the ledger, probes; and that one bad record stops no other.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod world;
+
+use intento::core::change::Applied;
+use intento::core::input::{Input, Wake};
+use intento::core::intent::State;
+use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
+use intento::core::record::RecordKey;
+use world::{HOUR, MINUTE, SECOND, World};
+
+#[test]
+fn law_8_a_poisoned_intent_blocks_no_other() {
+    let mut world = World::new(10);
+    world.go_offline();
+    let realm = world.open();
+    // More poison than a page holds, and due before the good one.
+    let poisoned = DUE_PAGE_MAX * 2 + 3;
+    let bad: Vec<u64> = (0..poisoned).map(|number| world.submit(realm, number)).collect();
+    world.run_for(SECOND);
+    for ticket in &bad {
+        let id = world.intent_of(*ticket).id;
+        world.ledger.damage(RecordKey::Payload(id));
+    }
+    let good = world.submit(realm, 1_000);
+    world.run_for(SECOND);
+    world.go_online();
+    world.run_for(10 * MINUTE);
+    assert!(matches!(world.state_of(good), State::Succeeded { .. }), "{:?}", world.intent_of(good));
+    assert!(bad.iter().all(|ticket| world.state_of(*ticket) == State::Queued), "kept, and never sent");
+    assert_eq!(world.counts.sends, 1);
+}
+
+#[test]
+fn law_10_a_thousand_submits_share_their_commits() {
+    let mut world = World::new(12);
+    world.go_offline();
+    let realm = world.open();
+    world.run_for(SECOND);
+    let before = world.ledger.commits();
+    let tickets: Vec<u64> = (0..1_000).map(|number| world.submit(realm, number)).collect();
+    assert!(world.run_until(MINUTE, |world| world.done.contains_key(&tickets[999])));
+    assert!(world.ledger.commits() - before <= 5, "{} commits", world.ledger.commits() - before);
+    assert!(
+        tickets
+            .iter()
+            .all(|ticket| matches!(world.done.get(ticket), Some(Ok(Applied::Submitted { created: true, .. }))))
+    );
+}
+
+#[test]
+fn law_10_a_realm_runs_a_bounded_number_of_attempts() {
+    let mut world = World::new(12);
+    world.go_offline();
+    let realm = world.open();
+    let count = DUE_PAGE_MAX * 3 + 4;
+    let tickets: Vec<u64> = (0..count).map(|number| world.submit(realm, number)).collect();
+    world.run_for(SECOND);
+    world.server.work_ms = 100;
+    world.go_online();
+    world.run_for(MINUTE);
+    assert_eq!(world.counts.most_in_flight, RUNS_MAX);
+    assert!(tickets.iter().all(|ticket| matches!(world.state_of(*ticket), State::Succeeded { .. })));
+    assert_eq!(world.server.effects.values().sum::<u32>(), count);
+}
+
+#[test]
+fn law_10_a_quiet_world_is_quiet() {
+    let mut world = World::new(13);
+    let realms = [world.open(), world.open()];
+    for number in 0..20 {
+        world.submit(realms[0], number);
+    }
+    world.run_for(MINUTE);
+    assert!(world.is_settled());
+    let before = world.counts;
+    world.run_for(HOUR);
+    let loads = world.counts.loads - before.loads;
+    assert!(loads <= 6, "{loads} looks at the ledger in a quiet hour");
+    assert_eq!((world.counts.commits, world.counts.probes), (before.commits, before.probes));
+    assert!(realms.iter().all(|realm| world.engine(*realm).wake_in_ms() > 0));
+}
+
+#[test]
+fn law_10_an_offline_hour_is_bounded_too() {
+    let mut world = World::new(14);
+    let realm = world.open();
+    world.go_offline();
+    for number in 0..200 {
+        world.submit(realm, number);
+    }
+    world.run_for(MINUTE);
+    let before = world.counts;
+    world.run_for(HOUR);
+    let loads = world.counts.loads - before.loads;
+    assert!(loads <= 1_000, "{loads} looks in an hour");
+    assert!(world.counts.probes - before.probes <= 130, "a probe each half minute at most");
+    assert_eq!(world.counts.sends, 0);
+}
+
+#[test]
+fn a_watched_intent_is_looked_at_now_and_then() {
+    let mut world = World::new(15);
+    let realm = world.open();
+    world.go_offline();
+    let ticket = world.submit(realm, 1);
+    world.run_for(SECOND);
+    let id = world.intent_of(ticket).id;
+    world.input(realm, Input::Watch(id.clone()));
+    world.run_for(SECOND);
+    let (looks, told) = (world.counts.looks, world.told.len());
+    world.run_for(MINUTE);
+    let looked = world.counts.looks - looks;
+    assert!((25..=35).contains(&looked), "{looked} looks in a minute");
+    assert_eq!(world.told.len(), told, "nothing is news");
+
+    // Another tab finishes it, and its message gets lost: the look finds it.
+    world.input(realm, Input::Wake(Wake::Suspended));
+    world.messages_lost = true;
+    world.open();
+    world.go_online();
+    assert!(world.run_until(world.now_ms + MINUTE, World::is_settled));
+    world.run_for(3 * SECOND);
+    assert!(world.told[told..].iter().any(|(to, intent, _)| *to == realm && intent.has_ended()));
+    world.input(realm, Input::Unwatch(id));
+    let looks = world.counts.looks;
+    world.run_for(MINUTE);
+    assert_eq!(world.counts.looks, looks);
+}

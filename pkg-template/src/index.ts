@@ -61,7 +61,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
       options,
       contract,
       plain.baseUrl ?? '',
-      authorize == null ? undefined : async () => credentials(await authorize()),
+      authorize == null ? undefined : async (refresh: boolean) => credentials(await authorize({ refresh })),
       (snapshot: IntentSnapshot) => news.tell(snapshot),
     );
     return new OpenQueue(raw, news, released);

@@ -2,7 +2,7 @@ import type { RawQueue } from './core.js';
 import { asIntentoError } from './errors.js';
 import { plainSubmission } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Intent, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
+import type { Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
 
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
@@ -39,12 +39,7 @@ export class OpenQueue implements Queue {
 
   async submit(submission: Submission): Promise<Intent> {
     const plain = plainSubmission(submission);
-    const stored = (await this.#ask(() => this.#raw.submit(plain))) as {
-      intent: IntentSnapshot;
-      created: boolean;
-      durability: Receipt['durability'];
-    };
-    return this.#intent(stored.intent, { created: stored.created, durability: stored.durability });
+    return this.#stored(() => this.#raw.submit(plain));
   }
 
   async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
@@ -69,8 +64,19 @@ export class OpenQueue implements Queue {
   #intent(snapshot: IntentSnapshot, receipt: Receipt): Intent {
     return new HeldIntent(snapshot, receipt, this.#news, {
       settled: (within) => this.#ask(() => this.#raw.settled(snapshot.id, within)) as Promise<PlainSettled>,
-      cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<boolean>,
+      cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<IntentSnapshot>,
+      resume: () => this.#ask(() => this.#raw.resume(snapshot.id)) as Promise<IntentSnapshot>,
+      abandon: (reason) => this.#ask(() => this.#raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
+      replace: (submission, reason) => {
+        const plain = plainSubmission(submission);
+        return this.#stored(() => this.#raw.replace(snapshot.id, reason, plain));
+      },
     });
+  }
+
+  async #stored(call: () => Promise<unknown>): Promise<Intent> {
+    const { intent, created, durability } = (await this.#ask(call)) as Stored;
+    return this.#intent(intent, { created, durability });
   }
 
   async #ask(call: () => Promise<unknown>): Promise<unknown> {
@@ -82,9 +88,23 @@ export class OpenQueue implements Queue {
   }
 }
 
+/** What the engine answers to a submit. */
+interface Stored {
+  intent: IntentSnapshot;
+  created: boolean;
+  durability: Receipt['durability'];
+}
+
+function reasonOf(options: { reason: string } | undefined): string {
+  return typeof options?.reason === 'string' ? options.reason : '';
+}
+
 interface Calls {
   settled(within: number | undefined): Promise<PlainSettled>;
-  cancel(): Promise<boolean>;
+  cancel(): Promise<IntentSnapshot>;
+  resume(): Promise<IntentSnapshot>;
+  abandon(reason: string): Promise<IntentSnapshot>;
+  replace(submission: Submission, reason: string): Promise<Intent>;
 }
 
 class HeldIntent implements Intent {
@@ -131,7 +151,23 @@ class HeldIntent implements Intent {
     return known;
   }
 
-  cancel(): Promise<boolean> {
-    return this.#calls.cancel();
+  async cancel(): Promise<boolean> {
+    this.#snapshot = await this.#calls.cancel();
+    return this.#snapshot.state === 'cancelled';
+  }
+
+  async resume(): Promise<void> {
+    this.#snapshot = await this.#calls.resume();
+  }
+
+  async abandon(options: { reason: string }): Promise<void> {
+    this.#snapshot = await this.#calls.abandon(reasonOf(options));
+  }
+
+  async replace(request: IntentRequest, options: { reason: string; expiresIn?: number | null }): Promise<Intent> {
+    const { operation, reference } = this.#snapshot;
+    const { expiresIn } = options ?? {};
+    const decision = { operation, reference, request };
+    return this.#calls.replace(expiresIn === undefined ? decision : { ...decision, expiresIn }, reasonOf(options));
   }
 }

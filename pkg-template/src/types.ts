@@ -21,8 +21,8 @@ export interface QueueOptions {
   /** https, or http on loopback. Intents go to this origin and to `extraOrigins`, nowhere else. */
   baseUrl: string;
   extraOrigins?: readonly string[];
-  /** Asked before each attempt. Without it, requests carry no credentials. */
-  authorize?: () => Authorization | Promise<Authorization>;
+  /** Asked before each attempt; with `refresh` once after the server refused what it got (401). Without it, requests carry no credentials. */
+  authorize?: (asked: { refresh: boolean }) => Authorization | Promise<Authorization>;
   /** A CORS-readable GET that has no effect; says whether the API can be reached. */
   probeUrl?: string;
   /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */
@@ -59,7 +59,7 @@ export interface Receipt {
 
 /** Why an unfinished intent is waiting. */
 export type Cause =
-  | 'not_sent' | 'in_flight' | 'interrupted' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
+  | 'not_sent' | 'in_flight' | 'interrupted' | 'resumed' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
   | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear';
 
 /** Why a held intent needs the app or a person. */
@@ -134,6 +134,16 @@ export interface Intent {
   settled(options?: { within?: number }): Promise<Settled>;
   /** True only if the intent was never sent and now never will be. */
   cancel(): Promise<boolean>;
+  /** Lets a held intent run again, with the same key: its cause is mended, or the customer confirmed it. */
+  resume(): Promise<void>;
+  /** Gives up while the outcome is unknown. Licenses no successor; evidence that arrives later still counts. */
+  abandon(options: { reason: string }): Promise<void>;
+  /**
+   * The next decision in this one's place, linked to it, under the same operation and reference, with a key of its
+   * own. Only while `safeToReplace` (else `not_replaceable`), and once: a second one with the same request is the
+   * same successor, with another request a `reference_conflict` that carries it.
+   */
+  replace(request: IntentRequest, options: { reason: string; expiresIn?: number | null }): Promise<Intent>;
 }
 
 export interface QueueEvents {

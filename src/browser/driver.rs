@@ -10,7 +10,7 @@ use super::indexeddb::{DATABASE, IndexedDb};
 use super::lifecycle::{Lifecycle, is_online};
 use super::sys::{Work, spawn};
 use super::{entropy, fetch, probe};
-use crate::core::change::{Applied, Change, ContractSnapshot};
+use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
 use crate::core::contract::Answer;
 use crate::core::effect::Effect;
 use crate::core::engine::{Engine, Settings};
@@ -34,12 +34,14 @@ pub struct Opening {
     /// The app's probe, and the origin it speaks for.
     pub probe: Option<(String, String)>,
     pub attempt_ms: u64,
+    /// Has the app a way to get credentials?
+    pub can_refresh: bool,
 }
 
 /// What a driver needs of the app: credentials for an attempt, and somebody to tell.
 pub trait App {
-    /// Credentials for one attempt.
-    fn authorize(&self) -> impl Future<Output = Authorized> + 'static;
+    /// Credentials for one attempt; new ones, if those it has were refused.
+    fn authorize(&self, refresh: bool) -> impl Future<Output = Authorized> + 'static;
     /// An intent's record changed. `answer` is there only if it could not be written.
     fn changed(&self, news: &News);
     /// An intent that is waited for cannot be found.
@@ -86,6 +88,7 @@ impl<A: App + 'static> Driver<A> {
             window_ms: opening.contract.contract.window_ms(),
             origins: opening.origins.clone(),
             online: is_online(),
+            can_refresh: opening.can_refresh,
         };
         let driver = Rc::new(Self {
             engine: RefCell::new(Engine::new(settings, moment())),
@@ -113,20 +116,43 @@ impl<A: App + 'static> Driver<A> {
 
     /// Checks a submission and queues it; `done` hears when it is durable or why it is not.
     pub fn submit(self: &Rc<Self>, submission: Submission, done: Done) -> Result<(), Error> {
+        let submit = Box::new(self.change_of(submission)?);
+        let ticket = self.ticket(done);
+        self.feed(Input::Submit { ticket, submit });
+        Ok(())
+    }
+
+    fn change_of(&self, submission: Submission) -> Result<Submit, Error> {
         let context = SubmitContext {
             scope: &self.opening.scope,
             contract: &self.opening.contract,
             destinations: &self.opening.destinations,
         };
-        let submit = submission.into_change(context, entropy::draw()?, entropy::draw()?)?;
-        let ticket = self.ticket(done);
-        self.feed(Input::Submit { ticket, submit: Box::new(submit) });
-        Ok(())
+        submission.into_change(context, entropy::draw()?, entropy::draw()?)
     }
 
     pub fn cancel(self: &Rc<Self>, intent: IntentId, done: Done) {
         let ticket = self.ticket(done);
         self.feed(Input::Cancel { ticket, intent });
+    }
+
+    /// Resumes or abandons.
+    pub fn steer(self: &Rc<Self>, change: Change, done: Done) {
+        let ticket = self.ticket(done);
+        self.feed(Input::Steer { ticket, change: Box::new(change) });
+    }
+
+    /// Checks a successor's request; it takes over the predecessor's operation and reference.
+    pub fn replace(
+        self: &Rc<Self>,
+        predecessor: IntentId,
+        reason: String,
+        submission: Submission,
+        done: Done,
+    ) -> Result<(), Error> {
+        let successor = self.change_of(submission)?;
+        self.steer(Change::Replace(Box::new(Replace { predecessor, successor, reason })), done);
+        Ok(())
     }
 
     pub fn watch(self: &Rc<Self>, intent: IntentId) {
@@ -212,8 +238,8 @@ impl<A: App + 'static> Driver<A> {
                 let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
                 driver.feed(Input::Probed { origin, ok });
             }),
-            Effect::Authorize { intent } => Box::pin(async move {
-                let outcome = driver.app.authorize().await;
+            Effect::Authorize { intent, refresh } => Box::pin(async move {
+                let outcome = driver.app.authorize(refresh).await;
                 driver.feed(Input::Authorized { intent, outcome });
             }),
             Effect::Send(dispatch) => {

@@ -19,6 +19,8 @@ pub struct AttemptRun {
     step: Step,
     /// Cleared by `freeze`, `pagehide` or a lost lock, in the task that brings it; the guard checks it (P2.5).
     may_send: bool,
+    /// The intent is held for credentials, and those of this realm were not refused (P7.3).
+    fresh_credentials: bool,
 }
 
 #[derive(Debug)]
@@ -62,8 +64,8 @@ pub struct Terms {
 }
 
 impl AttemptRun {
-    pub fn new(intent: IntentId) -> Self {
-        Self { intent, step: Step::Reaching, may_send: true }
+    pub fn new(intent: IntentId, fresh_credentials: bool) -> Self {
+        Self { intent, step: Step::Reaching, may_send: true, fresh_credentials }
     }
 
     pub fn is_reaching(&self) -> bool {
@@ -98,6 +100,7 @@ impl AttemptRun {
             lock_held: false,
             attempt_ms: terms.attempt_ms,
             window_ms: terms.window_ms,
+            fresh_credentials: self.fresh_credentials,
         }))
     }
 

@@ -1,5 +1,7 @@
 //! How long to wait: full jitter, and the floor a server asks for.
 
+use std::time::SystemTime;
+
 use super::limits::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_MAX_MS};
 
 /// A sample for full jitter, in 1/2^32 of the ceiling. Drawn before a change is first tried, so that a re-run waits the same.
@@ -31,16 +33,24 @@ pub fn backoff_ms(failures: u32, jitter: Jitter) -> u64 {
     (ceiling * u64::from(jitter.0)) >> 32
 }
 
-/// `Retry-After` in seconds as milliseconds, clamped to a day. RFC 9110 section 10.2.3: a non-negative integer;
-/// anything else is no request to wait (HTTP dates are not read yet).
-pub fn retry_after_ms(value: &str) -> Option<u64> {
-    let digits = value.trim_matches([' ', '\t']);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    // More digits than u64 holds is still a number, and far beyond the clamp.
-    let seconds = digits.parse::<u64>().unwrap_or(u64::MAX);
-    Some(seconds.saturating_mul(1_000).min(RETRY_AFTER_MAX_MS))
+/// `Retry-After` as milliseconds from now, clamped to a day (RFC 9110 section 10.2.3): whole seconds, or an HTTP date
+/// against the response's own `Date`, so that a wrong clock here does not matter; where that is not visible, against
+/// this clock. Anything else is no request to wait.
+pub fn retry_after_ms(value: &str, date: Option<&str>, wall_ms: u64) -> Option<u64> {
+    let value = value.trim_matches([' ', '\t']);
+    let asked_ms = if value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty() {
+        // More digits than u64 holds is still a number, and far beyond the clamp.
+        value.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1_000)
+    } else {
+        let now_ms = date.and_then(epoch_ms).unwrap_or(wall_ms);
+        epoch_ms(value)?.saturating_sub(now_ms)
+    };
+    Some(asked_ms.min(RETRY_AFTER_MAX_MS))
+}
+
+fn epoch_ms(date: &str) -> Option<u64> {
+    let since_epoch = httpdate::parse_http_date(date.trim()).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    u64::try_from(since_epoch.as_millis()).ok()
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
@@ -48,20 +58,40 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const NOW: u64 = 1_000_000_000_000;
+
+    fn asked(value: &str) -> Option<u64> {
+        retry_after_ms(value, None, NOW)
+    }
+
     #[test]
-    fn retry_after_takes_whole_seconds_only() {
-        assert_eq!(retry_after_ms("7"), Some(7_000));
-        assert_eq!(retry_after_ms(" 0 "), Some(0));
-        for garbage in ["", "-5", "1.5", "abc", "7s", "0x10", "Fri, 31 Dec 1999 23:59:59 GMT"] {
-            assert_eq!(retry_after_ms(garbage), None, "{garbage:?}");
+    fn retry_after_takes_whole_seconds() {
+        assert_eq!(asked("7"), Some(7_000));
+        assert_eq!(asked(" 0 "), Some(0));
+        for garbage in ["", "-5", "1.5", "abc", "7s", "0x10", "Fri, 31 Foo 1999 23:59:59 GMT", "1999-12-31"] {
+            assert_eq!(asked(garbage), None, "{garbage:?}");
         }
     }
 
     #[test]
     fn retry_after_is_clamped_not_overflowed() {
-        for huge in ["9999999999", "99999999999999999999999999"] {
-            assert_eq!(retry_after_ms(huge), Some(RETRY_AFTER_MAX_MS));
+        let year_2099 = "Tue, 01 Dec 2099 00:00:00 GMT";
+        for huge in ["9999999999", "99999999999999999999999999", year_2099] {
+            assert_eq!(asked(huge), Some(RETRY_AFTER_MAX_MS));
         }
+    }
+
+    /// RFC 9110 section 10.2.3 with section 6.6.1: the server's two dates belong together.
+    #[test]
+    fn retry_after_as_a_date_counts_from_the_answers_own_date() {
+        let (date, a_minute_later) = ("Fri, 31 Dec 1999 23:58:59 GMT", "Fri, 31 Dec 1999 23:59:59 GMT");
+        for clock_here in [0, NOW, NOW * 2] {
+            assert_eq!(retry_after_ms(a_minute_later, Some(date), clock_here), Some(60_000));
+        }
+        assert_eq!(retry_after_ms(date, Some(a_minute_later), NOW), Some(0), "a date that has passed");
+        let (hidden, at) = (None, 946_684_739_000);
+        assert_eq!(retry_after_ms(a_minute_later, hidden, at), Some(60_000));
+        assert_eq!(retry_after_ms(a_minute_later, Some("garbage"), at), Some(60_000));
     }
 
     proptest! {
@@ -73,8 +103,8 @@ mod tests {
         }
 
         #[test]
-        fn retry_after_never_panics(value in ".{0,40}") {
-            if let Some(wait) = retry_after_ms(&value) {
+        fn retry_after_never_panics(value in ".{0,40}", date in proptest::option::of(".{0,40}"), wall_ms: u64) {
+            if let Some(wait) = retry_after_ms(&value, date.as_deref(), wall_ms) {
                 prop_assert!(wait <= RETRY_AFTER_MAX_MS);
             }
         }

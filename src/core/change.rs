@@ -19,6 +19,15 @@ pub enum Change {
     NotSent(NotSent),
     /// Ends an intent that was never sent.
     Cancel(IntentId),
+    /// Lets a held intent run again: its cause is mended, or the customer confirmed that the decision stands.
+    Resume(IntentId),
+    /// The app gives up on an intent whose outcome is unknown; evidence may still come (P5.6).
+    Abandon {
+        intent: IntentId,
+        reason: String,
+    },
+    /// A successor for an intent that ended without an effect: write-once, linked both ways (law 3).
+    Replace(Box<Replace>),
     /// Holds an intent that no attempt can help now.
     Hold {
         intent: IntentId,
@@ -46,6 +55,15 @@ pub struct Submit {
     pub expires_in_ms: Option<u64>,
 }
 
+/// A decision that takes the place of one that ended without an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replace {
+    pub predecessor: IntentId,
+    /// Under the predecessor's scope, operation and reference.
+    pub successor: Submit,
+    pub reason: String,
+}
+
 /// A contract and the hash of its canonical text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractSnapshot {
@@ -64,6 +82,8 @@ pub struct TakeClaim {
     pub attempt_ms: u64,
     /// The usable window of the contract that the queue has now; the smaller of this and the stored one's counts (law 7).
     pub window_ms: u64,
+    /// The realm's credentials have not been refused for this intent: it may claim one that is held for them (P7.3).
+    pub fresh_credentials: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +128,8 @@ pub enum Applied {
         cancelled: bool,
     },
     Held(Box<IntentRecord>),
+    Resumed(Box<IntentRecord>),
+    Abandoned(Box<IntentRecord>),
     Probed {
         name: String,
         origin: OriginRecord,
@@ -144,6 +166,10 @@ pub enum Refusal {
     },
     /// The purpose does not fit the state (P2.2): ended, held, or not to be sent.
     WrongState(Box<IntentRecord>),
+    /// The intent may still have an effect, or had one: no successor (law 3).
+    NotReplaceable(Box<IntentRecord>),
+    /// The intent is not held, or what holds it is not lifted by sending again.
+    NotResumable(Box<IntentRecord>),
     /// A record that exists cannot be read by this build.
     Undecodable,
     /// Records contradict one another: a bug or a damaged ledger. Nothing is sent.
@@ -158,7 +184,10 @@ impl Change {
             Self::Claim(claim) => Some(&claim.intent),
             Self::Record(facts) => Some(&facts.intent),
             Self::NotSent(not_sent) => Some(&not_sent.intent),
-            Self::Cancel(intent) | Self::Hold { intent, .. } => Some(intent),
+            Self::Replace(replace) => Some(&replace.successor.intent),
+            Self::Cancel(intent) | Self::Resume(intent) | Self::Hold { intent, .. } | Self::Abandon { intent, .. } => {
+                Some(intent)
+            }
             Self::Probed { .. } => None,
         }
     }
@@ -173,7 +202,9 @@ impl Applied {
             | Self::Recorded { intent, .. }
             | Self::NotSent(intent)
             | Self::Cancelled { intent, .. }
-            | Self::Held(intent) => Some(intent),
+            | Self::Held(intent)
+            | Self::Resumed(intent)
+            | Self::Abandoned(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
             Self::Probed { .. } => None,
         }

@@ -19,8 +19,8 @@ pub enum Effect {
     Load(IntentId),
     /// Ask an origin for anything at all, without an effect. Answered by `Probed`.
     Probe { origin: String },
-    /// Ask the app for credentials. Answered by `Authorized`.
-    Authorize { intent: IntentId },
+    /// Ask the app for credentials; for new ones if those it has were refused. Answered by `Authorized`.
+    Authorize { intent: IntentId, refresh: bool },
     /// Send, in this very task: the guard has just passed. Answered by `Fetched`.
     Send(Box<Dispatch>),
     /// A caller's change is in, or is refused.

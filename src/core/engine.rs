@@ -1,6 +1,7 @@
 //! One realm's engine: `handle` an input, then drain `poll`, then wait until `wake_in_ms`. Nothing here reads a
 //! clock, draws randomness or does IO.
 
+mod credentials;
 mod origins;
 mod runs;
 
@@ -18,6 +19,7 @@ use super::limits::{
     WATCH_INTERVAL_MS,
 };
 use super::time::{LedgerClock, Moment, RealmClock, Stamp};
+use credentials::CredentialsKnown;
 use origins::Origins;
 
 /// What an engine is opened with.
@@ -32,6 +34,8 @@ pub struct Settings {
     /// Origins that intents may go to.
     pub origins: Vec<String>,
     pub online: bool,
+    /// Can the app be asked for new credentials?
+    pub can_refresh: bool,
 }
 
 #[derive(Debug)]
@@ -45,6 +49,7 @@ pub struct Engine {
     suspended: bool,
     online: bool,
     runs: BTreeMap<IntentId, AttemptRun>,
+    credentials: CredentialsKnown,
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
     parked: BTreeMap<IntentId, Parked>,
     origins: Origins,
@@ -104,6 +109,7 @@ impl Engine {
             suspended: false,
             online: settings.online,
             runs: BTreeMap::new(),
+            credentials: CredentialsKnown::default(),
             parked: BTreeMap::new(),
             origins: Origins::new(&settings.origins),
             watched: BTreeMap::new(),
@@ -132,6 +138,13 @@ impl Engine {
             }
             Input::Cancel { ticket, intent } => {
                 self.changes.push_back((Ticket::Caller(ticket), Change::Cancel(intent)));
+            }
+            Input::Steer { ticket, change } => {
+                if let Change::Resume(intent) = &*change {
+                    self.credentials.forget(intent);
+                    self.parked.remove(intent);
+                }
+                self.changes.push_back((Ticket::Caller(ticket), *change));
             }
             Input::Watch(intent) => {
                 self.effects.push_back(Effect::Load(intent.clone()));
@@ -313,11 +326,11 @@ impl Engine {
     }
 
     fn done(&mut self, ticket: u64, result: Result<Applied, CommitError>) {
-        let created = matches!(&result, Ok(Applied::Submitted { created: true, .. } | Applied::Cancelled { .. }));
+        let news = !matches!(&result, Ok(Applied::Submitted { created: false, .. }));
         let intent = result.as_ref().ok().and_then(Applied::intent).cloned();
         self.effects.push_back(Effect::Done { ticket, result });
         if let Some(intent) = intent {
-            if created {
+            if news {
                 self.tell(&intent);
             }
             if self.runs.len() < RUNS_MAX {
@@ -338,6 +351,9 @@ impl Engine {
     /// wait for it can be answered.
     fn loaded(&mut self, intent: &IntentRecord) {
         let told = self.watched.get(&intent.id).copied().flatten();
+        if self.will_refresh(intent) {
+            return;
+        }
         let over = intent.has_ended() || matches!(intent.state, State::Held { .. });
         if over || told != Some(intent.journal_entries) {
             self.changed(intent);

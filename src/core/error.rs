@@ -95,6 +95,12 @@ codes! {
     BodyTooLarge = "body_too_large", App, "Send less than 256 KiB; upload files first and send their name.";
     /// `expiresIn` is neither null nor a number of milliseconds.
     ExpiresInInvalid = "expires_in_invalid", App, "Pass expiresIn as milliseconds above 0, or null for never.";
+    /// The intent may still have an effect, or had one. The error carries it.
+    NotReplaceable = "not_replaceable", App, "Wait until safeToReplace is true: while anything is unknown, a second decision could be a second charge.";
+    /// The intent is not held, or sending again is not its remedy. The error carries it.
+    NotResumable = "not_resumable", App, "Look at the intent's state: only a held intent is resumed, and one that the server accepted is looked up.";
+    /// No reason was given, or one that is longer than 256 bytes.
+    ReasonInvalid = "reason_invalid", App, "Say why, in 1 to 256 bytes: the reason goes into the journal.";
     /// There is no intent with that id in this scope.
     UnknownIntent = "unknown_intent", App, "Use an id that this scope's queue handed out.";
     /// The queue was closed.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::change::{Applied, Refusal, Submit};
+use super::change::{Applied, Change, Refusal, Submit};
 use super::contract::{Answer, Observation};
 use super::intent::IntentRecord;
 use super::key::IntentId;
@@ -23,6 +23,11 @@ pub enum Input {
     Cancel {
         ticket: u64,
         intent: IntentId,
+    },
+    /// The app resumes, abandons or replaces an intent.
+    Steer {
+        ticket: u64,
+        change: Box<Change>,
     },
     /// Somebody waits for news of this intent: it is read now, and again while they wait.
     Watch(IntentId),

@@ -22,6 +22,9 @@ pub struct IntentRecord {
     /// Order of submission within the scope.
     pub sequence: u64,
     pub created: Stamp,
+    /// When a person confirmed that the decision stands: `expires_in_ms` counts from here.
+    #[serde(default)]
+    pub renewed: Option<Stamp>,
 
     pub key: Key,
     /// How the key travels, frozen with the intent.
@@ -157,6 +160,8 @@ pub enum Cause {
     NotSent,
     /// A realm is sending it now. Shown while a send lease lives; never stored.
     InFlight,
+    /// It was held, and may run again.
+    Resumed,
     /// It was being sent, and nothing was recorded: a reload, a crash, a closed tab.
     Interrupted,
     Network,
@@ -203,6 +208,11 @@ impl HeldReason {
         Self::ConflictingAnswers,
         Self::Accepted,
     ];
+
+    /// Can sending again, with the same key, be the remedy? A 202 is never sent again.
+    pub fn is_resumable(self) -> bool {
+        self != Self::Accepted
+    }
 
     /// What the app or a person can do, in one sentence.
     pub fn remedy(self) -> &'static str {

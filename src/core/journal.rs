@@ -44,6 +44,21 @@ pub enum JournalEvent {
     Held {
         reason: HeldReason,
     },
+    Resumed {
+        from: HeldReason,
+    },
+    /// In the app's words.
+    Abandoned {
+        reason: String,
+    },
+    /// In the app's words.
+    Replaced {
+        successor: IntentId,
+        reason: String,
+    },
+    Replaces {
+        predecessor: IntentId,
+    },
     Settled {
         state: String,
     },

@@ -6,6 +6,8 @@ pub const SCOPE_MAX_BYTES: usize = 512;
 pub const OPERATION_MAX_BYTES: usize = 64;
 /// Longest accepted reference, in bytes.
 pub const REFERENCE_MAX_BYTES: usize = 256;
+/// Longest accepted reason for abandoning or replacing, in bytes.
+pub const REASON_MAX_BYTES: usize = 256;
 /// Longest accepted absolute URL, in bytes.
 pub const URL_MAX_BYTES: usize = 4096;
 /// Most headers an app may store with a request.

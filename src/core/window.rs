@@ -28,7 +28,7 @@ pub enum Age {
 /// Judged only inside a send claim's transaction, and only for an intent that was never sent.
 pub fn age(intent: &IntentRecord, now: &Stamp) -> Age {
     let Some(expires_in_ms) = intent.expires_in_ms else { return Age::Fresh };
-    match now.since(&intent.created) {
+    match now.since(intent.renewed.as_ref().unwrap_or(&intent.created)) {
         None => Age::Unknowable,
         Some(elapsed) if elapsed >= expires_in_ms => Age::Expired,
         Some(_) => Age::Fresh,

@@ -41,6 +41,12 @@ pub(super) fn of_commit(error: CommitError) -> Error {
             Refusal::ReferenceConflict(existing) => {
                 Error { existing: Some(existing), ..Error::new(ErrorCode::ReferenceConflict) }
             }
+            Refusal::NotReplaceable(existing) => {
+                Error { existing: Some(existing), ..Error::new(ErrorCode::NotReplaceable) }
+            }
+            Refusal::NotResumable(existing) => {
+                Error { existing: Some(existing), ..Error::new(ErrorCode::NotResumable) }
+            }
             Refusal::LedgerFull => ErrorCode::LedgerFull.into(),
             Refusal::UnknownIntent => ErrorCode::UnknownIntent.into(),
             Refusal::Undecodable | Refusal::Inconsistent => ErrorCode::LedgerUnreadable.into(),

@@ -113,11 +113,11 @@ impl Face {
 }
 
 impl App for Face {
-    fn authorize(&self) -> impl Future<Output = Authorized> + 'static {
+    fn authorize(&self, refresh: bool) -> impl Future<Output = Authorized> + 'static {
         let (authorize, scope) = (self.authorize.clone(), self.scope.clone());
         async move {
             let Some(authorize) = authorize else { return Authorized::Granted(Credentials::default()) };
-            let Ok(answer) = authorize.call0(&JsValue::UNDEFINED) else { return Authorized::Failed };
+            let Ok(answer) = authorize.call1(&JsValue::UNDEFINED, &refresh.into()) else { return Authorized::Failed };
             match within(Promise::resolve(&answer), AUTHORIZE_DEADLINE_MS).await.and_then(from_js) {
                 Some(PlainAuthorization { scope: theirs, .. }) if ScopeHash::of(&theirs) != scope => {
                     Authorized::OtherScope

@@ -10,7 +10,7 @@ use crate::core::change::ContractSnapshot;
 use crate::core::contract::Contract;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::key::ContractHash;
-use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS};
+use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS, REASON_MAX_BYTES};
 use crate::core::submission::{Destinations, ExpiresIn, Reference, Submission, scope_hash};
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct PlainOptions {
 }
 
 /// Checks the options of a queue, before anything is opened.
-pub(super) fn opening(options: JsValue, contract: JsValue) -> Result<Opening, Error> {
+pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) -> Result<Opening, Error> {
     let plain: PlainOptions = from_js(options).ok_or_else(|| Error::new(ErrorCode::OptionInvalid))?;
     let scope = scope_hash(plain.scope.as_deref())?;
     let contract = contract_snapshot(plain.contract_text.as_deref(), contract)?;
@@ -54,7 +54,7 @@ pub(super) fn opening(options: JsValue, contract: JsValue) -> Result<Opening, Er
         return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs"));
     }
     let origins = core::iter::once(&base).chain(&extra).map(|target| target.origin.clone()).collect();
-    Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms })
+    Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms, can_refresh })
 }
 
 fn contract_snapshot(text: Option<&str>, contract: JsValue) -> Result<ContractSnapshot, Error> {
@@ -63,6 +63,12 @@ fn contract_snapshot(text: Option<&str>, contract: JsValue) -> Result<ContractSn
         .map_err(|error| Error::new(ErrorCode::ContractInvalid).detail(error.to_string()))?;
     contract.validate()?;
     Ok(ContractSnapshot { hash: ContractHash::of(text), contract })
+}
+
+/// Why an app abandons or replaces, for the journal.
+pub(super) fn reason(reason: String) -> Result<String, Error> {
+    let fits = (1..=REASON_MAX_BYTES).contains(&reason.len());
+    if fits { Ok(reason) } else { Err(ErrorCode::ReasonInvalid.into()) }
 }
 
 #[derive(Deserialize)]

@@ -8,13 +8,15 @@ use wasm_bindgen::prelude::*;
 use super::face::Face;
 use super::{errors, options};
 use crate::browser::codec::to_js;
-use crate::browser::driver::Driver;
+use crate::browser::driver::{Done, Driver};
 use crate::browser::sys::{Deferred, object, promise_of, spawn};
-use crate::core::change::Applied;
+use crate::core::change::{Applied, Change};
 use crate::core::error::{Error, ErrorCode};
+use crate::core::input::CommitError;
 use crate::core::key::IntentId;
 use crate::core::limits::{LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::snapshot::Snapshot;
+use crate::core::submission::Submission;
 use crate::core::time::{Moment, Stamp};
 use crate::ledger::store::Store;
 
@@ -37,7 +39,7 @@ pub fn open_raw_queue(
 ) -> Promise {
     promise_of(Box::pin(async move {
         let opened = async {
-            let opening = options::opening(plain_options, contract)?;
+            let opening = options::opening(plain_options, contract, authorize.is_some())?;
             let face = Face::new(opening.scope.clone(), authorize, changed);
             Driver::open(opening, face).await
         };
@@ -51,26 +53,29 @@ pub fn open_raw_queue(
 impl RawQueue {
     /// Resolves with `{ intent, created, durability }` once the intent is durable.
     pub fn submit(&self, submission: JsValue) -> Promise {
-        let answered = Rc::new(Deferred::new());
-        let promise = answered.promise.clone();
-        let (driver, later) = (self.driver.clone(), answered.clone());
-        let submitted =
-            self.alive().and_then(|()| options::submission(submission, &self.base_url)).and_then(|submission| {
-                let done = move |result| match result {
-                    Ok(Applied::Submitted { intent, created }) => later.resolve(&object(&[
-                        ("intent", to_js(&Snapshot::of(&intent, &driver.stamp())).unwrap_or(JsValue::UNDEFINED)),
-                        ("created", created.into()),
-                        ("durability", driver.store().durability().as_str().into()),
-                    ])),
-                    Ok(_) => later.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
-                    Err(error) => later.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
-                };
-                self.driver.submit(submission, Box::new(done))
-            });
-        if let Err(error) = submitted {
-            answered.reject(&self.plain(&error));
+        self.submitting(|submission, done| self.driver.submit(submission, done), submission)
+    }
+
+    /// As [`submit`](Self::submit): a successor of an intent that ended without an effect.
+    pub fn replace(&self, predecessor: String, reason: String, submission: JsValue) -> Promise {
+        let replace =
+            |submission, done| self.driver.replace(IntentId(predecessor), options::reason(reason)?, submission, done);
+        self.submitting(replace, submission)
+    }
+
+    /// Resolves with the snapshot once the intent may run again.
+    pub fn resume(&self, intent: String) -> Promise {
+        self.steering(IntentId(intent), |driver, intent, done| driver.steer(Change::Resume(intent), done))
+    }
+
+    /// Resolves with the snapshot once the intent is given up.
+    pub fn abandon(&self, intent: String, reason: String) -> Promise {
+        match options::reason(reason) {
+            Ok(reason) => self.steering(IntentId(intent), move |driver, intent, done| {
+                driver.steer(Change::Abandon { intent, reason }, done);
+            }),
+            Err(error) => Promise::reject(&self.plain(&error)),
         }
-        promise
     }
 
     /// Resolves when the intent has ended or is held, or with what is known after `within_ms`.
@@ -82,30 +87,9 @@ impl RawQueue {
         self.driver.app().wait(&self.driver, IntentId(intent), within_ms)
     }
 
-    /// Resolves with true only if the intent was never sent, and now never will be.
+    /// Resolves with the snapshot; its state is `cancelled` only if the intent was never sent, and now never will be.
     pub fn cancel(&self, intent: String) -> Promise {
-        if let Err(error) = self.alive() {
-            return Promise::reject(&self.plain(&error));
-        }
-        let (driver, intent) = (self.driver.clone(), IntentId(intent));
-        let answered = Deferred::new();
-        let promise = answered.promise.clone();
-        spawn(Box::pin(async move {
-            // Another scope's intent is not this queue's to end (law 9).
-            match driver.find(&intent).await {
-                Ok(Some(_)) => {}
-                Ok(None) => return answered.reject(&errors::plain(&ErrorCode::UnknownIntent.into(), &driver.stamp())),
-                Err(error) => return answered.reject(&errors::plain(&error, &driver.stamp())),
-            }
-            let now = driver.clone();
-            let done = move |result| match result {
-                Ok(Applied::Cancelled { cancelled, .. }) => answered.resolve(&cancelled.into()),
-                Ok(_) => answered.reject(&errors::plain(&ErrorCode::EngineDead.into(), &now.stamp())),
-                Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &now.stamp())),
-            };
-            driver.cancel(intent, Box::new(done));
-        }));
-        promise
+        self.steering(IntentId(intent), |driver, intent, done| driver.cancel(intent, done))
     }
 
     /// Resolves with the snapshots of this scope, in the order of submission.
@@ -142,6 +126,54 @@ impl RawQueue {
     pub fn close(&self) {
         self.driver.close();
         self.driver.app().dismiss(&self.driver);
+    }
+
+    fn submitting(&self, ask: impl FnOnce(Submission, Done) -> Result<(), Error>, submission: JsValue) -> Promise {
+        let answered = Rc::new(Deferred::new());
+        let promise = answered.promise.clone();
+        let (driver, later) = (self.driver.clone(), answered.clone());
+        let done = move |result| match result {
+            Ok(Applied::Submitted { intent, created }) => later.resolve(&object(&[
+                ("intent", to_js(&Snapshot::of(&intent, &driver.stamp())).unwrap_or(JsValue::UNDEFINED)),
+                ("created", created.into()),
+                ("durability", driver.store().durability().as_str().into()),
+            ])),
+            Ok(_) => later.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
+            Err(error) => later.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
+        };
+        let asked = self.alive().and_then(|()| options::submission(submission, &self.base_url));
+        if let Err(error) = asked.and_then(|submission| ask(submission, Box::new(done))) {
+            answered.reject(&self.plain(&error));
+        }
+        promise
+    }
+
+    /// Asks for a change of one of this scope's intents; resolves with its snapshot afterwards.
+    fn steering(&self, intent: IntentId, ask: impl FnOnce(&Rc<Driver<Face>>, IntentId, Done) + 'static) -> Promise {
+        if let Err(error) = self.alive() {
+            return Promise::reject(&self.plain(&error));
+        }
+        let driver = self.driver.clone();
+        let answered = Deferred::new();
+        let promise = answered.promise.clone();
+        spawn(Box::pin(async move {
+            // Another scope's intent is not this queue's to change (law 9).
+            match driver.find(&intent).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return answered.reject(&errors::plain(&ErrorCode::UnknownIntent.into(), &driver.stamp())),
+                Err(error) => return answered.reject(&errors::plain(&error, &driver.stamp())),
+            }
+            let now = driver.clone();
+            let done = move |result: Result<Applied, CommitError>| match result {
+                Ok(applied) => {
+                    let snapshot = applied.intent().and_then(|intent| to_js(&Snapshot::of(intent, &now.stamp())));
+                    answered.resolve(&snapshot.unwrap_or(JsValue::UNDEFINED));
+                }
+                Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &now.stamp())),
+            };
+            ask(&driver, intent, Box::new(done));
+        }));
+        promise
     }
 
     fn alive(&self) -> Result<(), Error> {

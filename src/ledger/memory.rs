@@ -54,7 +54,7 @@ impl Store for MemoryStore {
             return Err(StoreError::Conflict);
         }
         // The second belt: one head a reference, whatever was read (P1.5).
-        if writes.values().any(|record| takes_a_head(&records, record)) {
+        if writes.values().any(|record| takes_a_head(&records, writes, record)) {
             return Err(StoreError::Aborted);
         }
         for (key, record) in writes {
@@ -84,10 +84,11 @@ impl Store for MemoryStore {
     }
 }
 
-fn takes_a_head(records: &BTreeMap<RecordKey, Versioned>, record: &Record) -> bool {
+/// Would two records hold one head after these writes?
+fn takes_a_head(records: &BTreeMap<RecordKey, Versioned>, writes: &Writes, record: &Record) -> bool {
     let Record::Intent(new) = record else { return false };
     let Some(head) = &new.head_reference else { return false };
-    records.values().any(|versioned| match &versioned.record {
+    records.iter().any(|(key, versioned)| match writes.get(key).or(versioned.record.as_ref()) {
         Some(Record::Intent(old)) => old.id != new.id && old.head_reference.as_ref() == Some(head),
         _ => false,
     })

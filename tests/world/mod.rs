@@ -64,6 +64,8 @@ pub struct World {
     /// Everything takes 1 ms, or up to this much if larger.
     pub latency_max_ms: u64,
     pub authorize: fn() -> Authorized,
+    /// Whether new credentials were asked for, at each time that any were.
+    pub refreshes: Vec<bool>,
     /// What tabs tell one another does not arrive.
     pub messages_lost: bool,
     pub contract: ContractSnapshot,
@@ -125,6 +127,7 @@ impl World {
             counts: Counts::default(),
             latency_max_ms: 1,
             authorize: || Authorized::Granted(Credentials(vec![("authorization".to_owned(), "Bearer t".to_owned())])),
+            refreshes: Vec::new(),
             messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
         }
@@ -288,7 +291,8 @@ impl World {
                 self.counts.probes += 1;
                 self.later(Event::Probe(realm, origin));
             }
-            Effect::Authorize { intent } => {
+            Effect::Authorize { intent, refresh } => {
+                self.refreshes.push(refresh);
                 self.counts.authorizations += 1;
                 let outcome = (self.authorize)();
                 self.later(Event::Input(realm, Input::Authorized { intent, outcome }));

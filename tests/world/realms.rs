@@ -23,9 +23,17 @@ impl World {
     }
 
     pub fn open_as(&mut self, scope: &str) -> RealmNo {
+        self.open_by(scope, |_| {})
+    }
+
+    pub fn open_with(&mut self, change: impl FnOnce(&mut Settings)) -> RealmNo {
+        self.open_by("user-1", change)
+    }
+
+    fn open_by(&mut self, scope: &str, change: impl FnOnce(&mut Settings)) -> RealmNo {
         self.realms_opened += 1;
         let realm = self.realms_opened;
-        let settings = Settings {
+        let mut settings = Settings {
             scope: ScopeHash::of(scope),
             owner: RealmId(format!("realm-{realm}")),
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
@@ -33,7 +41,9 @@ impl World {
             window_ms: self.contract.contract.window_ms(),
             origins: vec![ORIGIN.to_owned()],
             online: self.network.hint,
+            can_refresh: false,
         };
+        change(&mut settings);
         let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });
         let born_ms = self.now_ms;
         self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use tower::ServiceBuilder;
+use tower_http::compression::CompressionLayer;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -35,6 +36,7 @@ pub(crate) fn mount(router: Router<App>, prefix: &str, root: &Path) -> Router<Ap
         .layer(fixed(CONTENT_SECURITY_POLICY, POLICY))
         .layer(fixed(CACHE_CONTROL, "no-store"))
         .layer(fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .layer(CompressionLayer::new())
         .service(ServeDir::new(root));
     if prefix == "/" { router.fallback_service(files) } else { router.nest_service(prefix, files) }
 }

@@ -16,7 +16,7 @@ use crate::browser::codec::{decode, encode};
 use crate::browser::sys::{Deferred, DurableDatabase, DurableTransaction, object};
 use crate::core::change::Change;
 use crate::core::limits::COMMIT_DEADLINE_MS;
-use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Writes};
+use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Writes};
 use crate::core::time::Reading;
 use crate::ledger::batch::{Decided, decide};
 use crate::ledger::format::Shelf;
@@ -178,7 +178,10 @@ impl Session {
     /// Puts every written record on its shelf. Journal entries are new by their name; the others know the version
     /// that was read.
     fn write(&self, overlay: &Overlay, writes: &Writes) -> bool {
-        for (key, record) in writes {
+        // A record that gives its head up goes before the one that takes it: the index is unique at every step (P1.5).
+        let heads = |record: &Record| matches!(record, Record::Intent(intent) if intent.head_reference.is_some());
+        let (last, first): (Vec<_>, Vec<_>) = writes.iter().partition(|(_, record)| heads(record));
+        for (key, record) in first.into_iter().chain(last) {
             let shelf = self.transaction.object_store(key.shelf().name());
             let row = encode(key, overlay.next_version(key), record);
             let put = shelf.ok().zip(row).is_some_and(|(shelf, row)| shelf.put(&row).is_ok());

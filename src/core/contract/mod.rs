@@ -196,7 +196,7 @@ impl Contract {
     /// Lower-case names of the headers whose values are facts.
     pub fn fact_headers(&self) -> Vec<String> {
         let named = [self.echo.as_ref().map(|echo| &echo.header), self.replay.as_ref().map(|replay| &replay.header)];
-        let mut names: Vec<String> = vec!["retry-after".to_owned()];
+        let mut names: Vec<String> = vec!["retry-after".to_owned(), "date".to_owned()];
         names.extend(named.into_iter().flatten().map(|name| name.to_ascii_lowercase()));
         names.dedup();
         names

@@ -14,6 +14,8 @@ use crate::core::record::{Overlay, Payload, Record, RecordKey, Versioned};
 use crate::core::time::LedgerClock;
 use crate::core::transition::apply;
 
+const HELD_FOR_CREDENTIALS: State = State::Held { reason: HeldReason::Auth };
+
 impl Engine {
     /// Starts an attempt if the intent may be sent now. Says whether one was started.
     pub(super) fn start_if_due(&mut self, intent: &IntentRecord) -> bool {
@@ -25,7 +27,9 @@ impl Engine {
     /// the network was gone.
     pub(super) fn start(&mut self, intent: &IntentRecord) -> bool {
         let now = self.stamp();
-        let sendable = matches!(intent.state, State::Queued | State::Waiting { .. });
+        let for_credentials = intent.state == HELD_FOR_CREDENTIALS;
+        let sendable = matches!(intent.state, State::Queued | State::Waiting { .. })
+            || (for_credentials && !self.credentials.are_useless(&intent.id));
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
@@ -50,7 +54,7 @@ impl Engine {
                 false
             }
             Approach::Go => {
-                let mut run = AttemptRun::new(intent.id.clone());
+                let mut run = AttemptRun::new(intent.id.clone(), for_credentials);
                 let next = run.reached();
                 self.runs.insert(intent.id.clone(), run);
                 self.advance(&intent.id, next);
@@ -91,6 +95,7 @@ impl Engine {
                 self.advance(intent, next);
             }
             Authorized::OtherScope => {
+                self.credentials.useless(intent);
                 self.leave_alone(intent);
                 self.enqueue(Ticket::Engine, Change::Hold { intent: intent.clone(), reason: HeldReason::Auth });
             }
@@ -129,7 +134,16 @@ impl Engine {
                     self.effects.push_back(Effect::Probe { origin: name });
                 }
                 self.parked.remove(intent);
-                self.tell(&record);
+                if record.state == HELD_FOR_CREDENTIALS {
+                    self.credentials.refused(intent, self.settings.can_refresh);
+                } else {
+                    self.credentials.forget(intent);
+                }
+                if self.will_refresh(&record) {
+                    self.effects.push_back(Effect::Nudge(record.id.clone()));
+                } else {
+                    self.tell(&record);
+                }
                 Next::Finished
             }
             Ok(Applied::NotGranted(record) | Applied::NotSent(record)) => {
@@ -174,7 +188,10 @@ impl Engine {
 
     fn advance(&mut self, intent: &IntentId, next: Next) {
         match next {
-            Next::Authorize => self.effects.push_back(Effect::Authorize { intent: intent.clone() }),
+            Next::Authorize => {
+                let refresh = self.credentials.need_refresh(intent);
+                self.effects.push_back(Effect::Authorize { intent: intent.clone(), refresh });
+            }
             Next::Commit(change) => self.enqueue(Ticket::Run(intent.clone()), change),
             Next::Send(dispatch) => self.effects.push_back(Effect::Send(dispatch)),
             Next::TellUndurable => {
@@ -186,6 +203,11 @@ impl Engine {
                 self.schedule.stale = true;
             }
         }
+    }
+
+    /// Is this intent held only until the app has been asked for new credentials? That is not worth telling.
+    pub(super) fn will_refresh(&self, intent: &IntentRecord) -> bool {
+        intent.state == HELD_FOR_CREDENTIALS && self.credentials.need_refresh(&intent.id) && !self.suspended
     }
 
     /// The ledger did not take what came back; the app learns what it says all the same, judged as the ledger would.

@@ -5,7 +5,7 @@ use crate::core::attempt::AttemptState;
 use crate::core::backoff::{backoff_ms, retry_after_ms};
 use crate::core::change::{Applied, NotSent, RecordFacts};
 use crate::core::contract::{AnswerClass, AttemptReading, Contract, Fault, Judgement, Observation, judge, read};
-use crate::core::intent::{Cause, Evidence, IntentRecord, State};
+use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
 use crate::core::reach::OriginRecord;
@@ -18,7 +18,7 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     let contract = draft.contract(&intent.contract)?;
     let now = draft.now();
     let reading = read(&contract, &intent.key, &facts.observation);
-    let asked_ms = asked_to_wait_ms(&facts.observation);
+    let asked_ms = asked_to_wait_ms(&facts.observation, now.wall_ms);
 
     if facts.attempt > intent.history.total {
         return super::refuse(crate::core::change::Refusal::Inconsistent);
@@ -76,8 +76,7 @@ fn draw_conclusion(
 ) -> Result<(), Stop> {
     let Some(judgement) = judge(contract, &intent.history, facts.attempt) else { return Ok(()) };
     if intent.state.is_definite() {
-        contradict(draft, intent, facts);
-        return Ok(());
+        return contradict(draft, intent, facts);
     }
     match (outcome_of(judgement), judgement) {
         (Some(State::Mismatched), _) if intent.state.is_terminal() => Ok(()),
@@ -105,26 +104,36 @@ fn outcome_of(judgement: Judgement) -> Option<State> {
 }
 
 /// The first definite outcome stands; evidence against it is kept and raised, never dropped (law 6).
-fn contradict(draft: &mut Draft<'_>, intent: &mut IntentRecord, facts: &RecordFacts) {
+///
+/// A success that arrives for a predecessor holds its successor while that is unsent (P5.4).
+fn contradict(draft: &mut Draft<'_>, intent: &mut IntentRecord, facts: &RecordFacts) -> Result<(), Stop> {
     let Some(AttemptState::Ended { reading, .. }) = intent.history.get_mut(facts.attempt).map(|it| it.state.clone())
     else {
-        return;
+        return Ok(());
     };
     let had_effect = match &reading {
         AttemptReading::Answer { class: AnswerClass::Succeeded, .. } => true,
         AttemptReading::Answer { conclusive: true, .. } => false,
-        _ => return,
+        _ => return Ok(()),
     };
     if had_effect != matches!(intent.state, State::Succeeded { .. }) {
         intent.contradicted = true;
         draft.journal(intent, JournalEvent::Contradicted { attempt: facts.attempt, reading });
     }
+    if let Some(successor) = intent.successor.as_ref().filter(|_| had_effect) {
+        let mut successor = draft.intent(successor)?;
+        if !successor.has_ended() && !successor.maybe_sent() {
+            draft.hold(&mut successor, HeldReason::ConflictingAnswers);
+            draft.put_intent(&successor);
+        }
+    }
+    Ok(())
 }
 
 fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, facts: &RecordFacts, cause: Cause) {
     let now = draft.now();
     let backoff = now.at_ms.saturating_add(backoff_ms(intent.history.failures(), facts.jitter));
-    let floor = asked_to_wait_ms(&facts.observation).map(|asked_ms| {
+    let floor = asked_to_wait_ms(&facts.observation, now.wall_ms).map(|asked_ms| {
         let left_ms = window_left_ms(intent, contract.window_ms(), &now).unwrap_or(asked_ms);
         now.at_ms.saturating_add(asked_ms.min(left_ms))
     });
@@ -137,9 +146,12 @@ fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, f
 }
 
 /// `Retry-After`, on any answer that names it.
-fn asked_to_wait_ms(observation: &Observation) -> Option<u64> {
+fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> {
     match observation {
-        Observation::Reply(facts) => facts.headers.get("retry-after").and_then(|value| retry_after_ms(value)),
+        Observation::Reply(facts) => {
+            let header = |name: &str| facts.headers.get(name).map(String::as_str);
+            header("retry-after").and_then(|value| retry_after_ms(value, header("date"), wall_ms))
+        }
         Observation::Fault(_) => None,
     }
 }

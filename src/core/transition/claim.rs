@@ -27,7 +27,9 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if intent.history.attempts.iter().any(|attempt| attempt.correlation == take.nonce) {
         return refuse(Refusal::WrongState(Box::new(intent)));
     }
-    if !take.purpose.allows(&intent.state) {
+    let held_for_credentials = intent.state == State::Held { reason: HeldReason::Auth };
+    let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
+    if !take.purpose.allows(&intent.state) && !refreshed {
         return refuse(Refusal::WrongState(Box::new(intent)));
     }
     if let Some(live) = intent.live_claim(&draft.now()) {

@@ -4,13 +4,14 @@
 mod attempt;
 mod claim;
 mod draft;
+mod steering;
 mod submit;
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
 use super::change::{Applied, Change, Refusal};
-use super::intent::State;
+use super::intent::{HeldReason, State};
 use super::journal::JournalEvent;
 use super::record::{Overlay, Stop};
 use super::time::Reading;
@@ -25,26 +26,11 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Claim(take) => claim::claim(&mut draft, take)?,
         Change::Record(facts) => attempt::record(&mut draft, facts)?,
         Change::NotSent(not_sent) => attempt::not_sent(&mut draft, not_sent)?,
-        Change::Cancel(id) => {
-            let mut intent = draft.intent(id)?;
-            let unsent = !intent.has_ended() && !intent.maybe_sent();
-            if unsent {
-                draft.settle(&mut intent, State::Cancelled)?;
-                draft.put_intent(&intent);
-            }
-            let cancelled = intent.state == State::Cancelled;
-            Applied::Cancelled { intent: Box::new(intent), cancelled }
-        }
-        Change::Hold { intent, reason } => {
-            let mut intent = draft.intent(intent)?;
-            let now = draft.now();
-            let same = intent.state == State::Held { reason: *reason };
-            if !intent.has_ended() && intent.live_claim(&now).is_none() && !same {
-                draft.hold(&mut intent, *reason);
-                draft.put_intent(&intent);
-            }
-            Applied::Held(Box::new(intent))
-        }
+        Change::Replace(replace) => submit::replace(&mut draft, replace)?,
+        Change::Cancel(id) => steering::cancel(&mut draft, id)?,
+        Change::Resume(id) => steering::resume(&mut draft, id)?,
+        Change::Abandon { intent, reason } => steering::abandon(&mut draft, intent, reason)?,
+        Change::Hold { intent, reason } => steering::hold(&mut draft, intent, *reason)?,
         Change::Probed { origin, ok } => {
             let mut record = draft.origin(origin)?;
             record.probed(*ok, draft.now());
@@ -79,10 +65,11 @@ impl Draft<'_> {
     }
 
     /// Stops an intent until the app or a person acts. The key and the request stay.
-    fn hold(&mut self, intent: &mut super::intent::IntentRecord, reason: super::intent::HeldReason) {
+    fn hold(&mut self, intent: &mut super::intent::IntentRecord, reason: HeldReason) {
         self.journal(intent, JournalEvent::Held { reason });
         intent.state = State::Held { reason };
         intent.claim = None;
-        intent.due_at_ms = None;
+        // Any realm with credentials that were not refused may claim it again (P7.3).
+        intent.due_at_ms = (reason == HeldReason::Auth).then_some(self.now().at_ms);
     }
 }

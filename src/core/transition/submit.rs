@@ -3,16 +3,16 @@
 use super::draft::Draft;
 use super::refuse;
 use crate::core::attempt::History;
-use crate::core::change::{Applied, Refusal, Submit};
+use crate::core::change::{Applied, Refusal, Replace, Submit};
 use crate::core::intent::{IntentRecord, State};
 use crate::core::journal::JournalEvent;
+use crate::core::key::IntentId;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Payload, RecordKey, ReferenceName, Stop};
 
 /// Same scope, operation and reference is the same intent; with another fingerprint it is a conflict.
 pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, Stop> {
-    let name =
-        submit.reference.as_ref().map(|reference| ReferenceName::new(&submit.scope, &submit.operation, reference));
+    let name = reference_name(submit);
     let mut needs = vec![
         RecordKey::Intent(submit.intent.clone()),
         RecordKey::Counters(submit.scope.clone()),
@@ -29,13 +29,67 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
         && let Some(head) = draft.reference(name)?
     {
         let Some(intent) = draft.find_intent(&head)? else { return refuse(Refusal::Inconsistent) };
-        let intent = Box::new(intent);
-        return if intent.fingerprint == submit.fingerprint {
-            Ok(Applied::Submitted { intent, created: false })
-        } else {
-            refuse(Refusal::ReferenceConflict(intent))
-        };
+        return same_decision(intent, submit);
     }
+    let intent = create(draft, submit, None)?;
+    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+}
+
+/// A successor: granted once, and only after a definite outcome without an effect (law 3). The reference then names it.
+pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applied, Stop> {
+    let submit = &replace.successor;
+    let name = reference_name(submit);
+    let mut needs = vec![
+        RecordKey::Intent(replace.predecessor.clone()),
+        RecordKey::Intent(submit.intent.clone()),
+        RecordKey::Counters(submit.scope.clone()),
+        RecordKey::Contract(submit.contract.hash.clone()),
+    ];
+    needs.extend(name.clone().map(RecordKey::Reference));
+    draft.need(&needs)?;
+    if let Some(intent) = draft.find_intent(&submit.intent)? {
+        return Ok(Applied::Submitted { intent: Box::new(intent), created: true });
+    }
+    let mut predecessor = draft.intent(&replace.predecessor)?;
+    if predecessor.scope != submit.scope {
+        return refuse(Refusal::UnknownIntent);
+    }
+    if predecessor.operation != submit.operation || predecessor.reference != submit.reference {
+        return refuse(Refusal::Inconsistent);
+    }
+    if let Some(successor) = &predecessor.successor {
+        let Some(successor) = draft.find_intent(successor)? else { return refuse(Refusal::Inconsistent) };
+        return same_decision(successor, submit);
+    }
+    if !predecessor.state.safe_to_replace() {
+        return refuse(Refusal::NotReplaceable(Box::new(predecessor)));
+    }
+    // The end of a chain is what its reference names.
+    if let Some(name) = &name
+        && draft.reference(name)?.as_ref() != Some(&predecessor.id)
+    {
+        return refuse(Refusal::Inconsistent);
+    }
+    let replaced = JournalEvent::Replaced { successor: submit.intent.clone(), reason: replace.reason.clone() };
+    draft.journal(&mut predecessor, replaced);
+    predecessor.successor = Some(submit.intent.clone());
+    predecessor.head_reference = None;
+    draft.put_intent(&predecessor);
+    let intent = create(draft, submit, Some(predecessor.id))?;
+    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+}
+
+fn same_decision(intent: IntentRecord, submit: &Submit) -> Result<Applied, Stop> {
+    let intent = Box::new(intent);
+    if intent.fingerprint == submit.fingerprint {
+        Ok(Applied::Submitted { intent, created: false })
+    } else {
+        refuse(Refusal::ReferenceConflict(intent))
+    }
+}
+
+fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<IntentRecord, Stop> {
+    let name = reference_name(submit);
     let mut counters = draft.counters(&submit.scope)?;
     if counters.open >= OPEN_INTENTS_MAX {
         return refuse(Refusal::LedgerFull);
@@ -46,6 +100,10 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
 
     let mut intent = new_intent(draft, submit, name.as_ref(), counters.submitted);
     draft.journal(&mut intent, JournalEvent::Submitted);
+    if let Some(predecessor) = predecessor {
+        draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.clone() });
+        intent.predecessor = Some(predecessor);
+    }
     draft.put_intent(&intent);
     draft.put_payload(&intent.id, Payload { body: submit.body.clone(), answer: None });
     if draft.find_contract(&submit.contract.hash)?.is_none() {
@@ -54,7 +112,11 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
     if let Some(name) = name {
         draft.put_reference(name, intent.id.clone());
     }
-    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+    Ok(intent)
+}
+
+fn reference_name(submit: &Submit) -> Option<ReferenceName> {
+    submit.reference.as_ref().map(|reference| ReferenceName::new(&submit.scope, &submit.operation, reference))
 }
 
 fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, sequence: u64) -> IntentRecord {
@@ -67,6 +129,7 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         head_reference: name.map(|name| name.0.clone()),
         sequence,
         created: now,
+        renewed: None,
         key: submit.key.clone(),
         carrier: submit.contract.contract.carrier.clone(),
         contract: submit.contract.hash.clone(),

@@ -4,6 +4,7 @@ mod claims;
 mod evidence;
 mod rerun;
 mod secrets;
+mod steering;
 mod submits;
 
 use std::collections::BTreeMap;
@@ -206,6 +207,7 @@ fn take(id: &IntentId, nonce: &str) -> TakeClaim {
         lock_held: false,
         attempt_ms: ATTEMPT_DEADLINE_MS,
         window_ms: generic().window_ms(),
+        fresh_credentials: false,
     }
 }
 

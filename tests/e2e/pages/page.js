@@ -34,6 +34,7 @@ async function open({ authorize, listener, probe = true, ...options } = {}) {
 }
 
 function authorizer(answer) {
+  if (answer.stale) return ({ refresh }) => (refresh ? answer.fresh : answer.stale);
   return answer === 'never' ? () => new Promise(() => {}) : () => answer;
 }
 

@@ -72,6 +72,15 @@ impl Page {
         self.call("return app.settled(args[0], args[1])", json!([id, within.as_millis() as u64])).await
     }
 
+    /// Waits for the intent to be finished, however often it is held on the way.
+    pub async fn settled_by_itself(&self, id: &str) -> Result<Settled> {
+        crate::eventually("the intent is finished", async || {
+            let known = self.settled(id).await?;
+            Ok(Some(known).filter(|known| known.kind != "held"))
+        })
+        .await
+    }
+
     pub async fn cancel(&self, id: &str) -> Result<bool> {
         self.call("return app.cancel(args[0])", json!([id])).await
     }

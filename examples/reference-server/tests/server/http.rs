@@ -1,3 +1,4 @@
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -134,6 +135,33 @@ async fn files_come_with_policy_and_type_and_only_from_their_roots() {
         assert!(!answer.ends_with("secret.txt"), "{path}: {answer}");
     }
     assert_eq!(Answer::of(bench.pay(KEY, PAYMENT)).await.status, 201);
+}
+
+#[tokio::test]
+async fn files_are_compressed_for_whoever_asks_and_keep_their_policy() {
+    let site = TempDir::new().expect("a directory");
+    let page = "<p>Paid.</p>".repeat(500);
+    std::fs::write(site.path().join("index.html"), &page).expect("a file");
+    let bench = Bench::start_with(|config| config.static_roots = vec![("/".to_owned(), site.path().to_owned())]).await;
+    let get = |encoding: Option<&'static str>| {
+        let request = bench.client.get(bench.url("/"));
+        encoding.into_iter().fold(request, |request, accepted| request.header("accept-encoding", accepted)).send()
+    };
+
+    let whole = get(None).await.expect("an answer");
+    assert!(!whole.headers().contains_key("content-encoding"));
+    assert_eq!(whole.text().await.expect("a body"), page);
+
+    let packed = get(Some("gzip")).await.expect("an answer");
+    assert_eq!(packed.status(), 200);
+    assert_eq!(packed.headers()["content-encoding"], "gzip");
+    assert_eq!(packed.headers()["content-type"], "text/html");
+    assert!(packed.headers().contains_key("content-security-policy"));
+    let packed = packed.bytes().await.expect("a body");
+    assert!(packed.len() < page.len() / 10, "{} bytes", packed.len());
+    let mut unpacked = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).expect("gzip");
+    assert_eq!(unpacked, page);
 }
 
 #[tokio::test]

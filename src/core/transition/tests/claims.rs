@@ -319,10 +319,10 @@ fn law_5_a_stale_guard_does_not_release_a_held_intent() {
     let id = submit(1).intent;
     let slow = bench.claim(&id, "a");
     bench.wait(LEASE);
-    bench.apply(&Change::Hold { intent: id, reason: HeldReason::Auth }).unwrap();
+    bench.apply(&Change::Hold { intent: id, reason: HeldReason::Config }).unwrap();
     bench.apply(&not_sent(&slow)).unwrap();
     let intent = bench.only();
-    assert_eq!((intent.state, intent.due_at_ms), (State::Held { reason: HeldReason::Auth }, None));
+    assert_eq!((intent.state, intent.due_at_ms), (State::Held { reason: HeldReason::Config }, None));
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn law_11_debug_shows_no_secret() {
         attempt_ms: ATTEMPT_DEADLINE_MS,
         window_ms: generic().window_ms(),
     };
-    let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone());
+    let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), false);
     let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached())];
     shown.push(format!("{:?} {run:?}", run.authorized(credentials.clone(), terms.clone())));
     shown.push(format!("{:?} {run:?}", run.claimed(grant.clone(), &terms, &stamp, Jitter(0))));

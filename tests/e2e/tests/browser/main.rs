@@ -10,6 +10,7 @@ mod references;
 mod refusals;
 mod secrets;
 mod server_busy;
+mod steering;
 
 use e2e::ledger::Tally;
 use serde_json::{Value, json};

@@ -1,0 +1,66 @@
+//! What the app, or a person, decides about an intent after it was submitted.
+
+use super::draft::Draft;
+use super::refuse;
+use crate::core::change::{Applied, Refusal};
+use crate::core::intent::{Cause, HeldReason, State};
+use crate::core::journal::JournalEvent;
+use crate::core::key::IntentId;
+use crate::core::record::Stop;
+
+/// Ends an intent, if it was provably never sent.
+pub(super) fn cancel(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(id)?;
+    if !intent.has_ended() && !intent.maybe_sent() {
+        draft.settle(&mut intent, State::Cancelled)?;
+        draft.put_intent(&intent);
+    }
+    let cancelled = intent.state == State::Cancelled;
+    Ok(Applied::Cancelled { intent: Box::new(intent), cancelled })
+}
+
+/// Lets a held intent run again, with its key. What the claim judges stays judged there: a closed window holds it anew.
+pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(id)?;
+    let now = draft.now();
+    let State::Held { reason } = intent.state else {
+        // It runs already: resuming twice is resuming once.
+        let running = matches!(intent.state, State::Queued | State::Waiting { .. });
+        let intent = Box::new(intent);
+        return if running { Ok(Applied::Resumed(intent)) } else { refuse(Refusal::NotResumable(intent)) };
+    };
+    if !reason.is_resumable() {
+        return refuse(Refusal::NotResumable(Box::new(intent)));
+    }
+    draft.journal(&mut intent, JournalEvent::Resumed { from: reason });
+    // Somebody has just said that the decision stands.
+    intent.renewed = Some(now);
+    intent.state = if intent.maybe_sent() { State::Waiting { cause: Cause::Resumed } } else { State::Queued };
+    intent.due_at_ms = Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0)));
+    draft.put_intent(&intent);
+    Ok(Applied::Resumed(Box::new(intent)))
+}
+
+/// Gives up on an intent whose outcome is unknown. One that was never sent is cancelled instead: that much is known.
+pub(super) fn abandon(draft: &mut Draft<'_>, id: &IntentId, reason: &str) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(id)?;
+    if !intent.has_ended() {
+        draft.journal(&mut intent, JournalEvent::Abandoned { reason: reason.to_owned() });
+        let state = if intent.maybe_sent() { State::Abandoned } else { State::Cancelled };
+        draft.settle(&mut intent, state)?;
+        draft.put_intent(&intent);
+    }
+    Ok(Applied::Abandoned(Box::new(intent)))
+}
+
+/// Holds an intent that no attempt can help now. One that is being sent is left to its sender.
+pub(super) fn hold(draft: &mut Draft<'_>, id: &IntentId, reason: HeldReason) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(id)?;
+    let now = draft.now();
+    let same = intent.state == State::Held { reason };
+    if !intent.has_ended() && intent.live_claim(&now).is_none() && !same {
+        draft.hold(&mut intent, reason);
+        draft.put_intent(&intent);
+    }
+    Ok(Applied::Held(Box::new(intent)))
+}

@@ -2,7 +2,8 @@ import { EngineUnavailable, loadEngine } from './engine.js';
 import { appError, asIntentoError, IntentoError } from './errors.js';
 import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
-import type { Authorization, IntentSnapshot, Queue, QueueOptions } from './types.js';
+import { shape, type PlainSettled } from './settled.js';
+import type { Authorization, IntentSnapshot, Outcome, Queue, QueueOptions } from './types.js';
 
 export { IntentoError } from './errors.js';
 export type { Blame, ErrorCode } from './errors.js';
@@ -26,7 +27,7 @@ const open = new Map<string, Holding>();
 export async function openQueue(options: QueueOptions): Promise<Queue> {
   const plain = plainOptions(options);
   const scope = plain.scope ?? '';
-  const { authorize: _, scope: __, contract: ___, ...compared } = plain;
+  const { authorize: _, scope: __, contract: ___, onOutcome: ____, ...compared } = plain;
   const terms = JSON.stringify(compared);
   const holding = open.get(scope);
   if (holding !== undefined) {
@@ -53,7 +54,7 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
-  const { authorize, contract, ...options } = plain;
+  const { authorize, contract, onOutcome, ...options } = plain;
   try {
     const engine = await loadEngine();
     const news = new News();
@@ -63,6 +64,10 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
       plain.baseUrl ?? '',
       authorize == null ? undefined : async (refresh: boolean) => credentials(await authorize({ refresh })),
       (snapshot: IntentSnapshot) => news.tell(snapshot),
+      async (operation: string, plainOutcome: PlainSettled) => {
+        await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
+        return true;
+      },
     );
     return new OpenQueue(raw, news, released);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { canonicalJson } from './canonical-json.js';
 import { appError, IntentoError } from './errors.js';
-import type { QueueOptions, Submission } from './types.js';
+import type { Outcome, QueueOptions, Submission } from './types.js';
 
 /** What the engine takes: own properties only, so that a polluted prototype cannot add an option. */
 export interface PlainOptions {
@@ -12,12 +12,16 @@ export interface PlainOptions {
   probeUrl: string | null;
   attemptDeadlineMs: number | null;
   authorize: QueueOptions['authorize'] | null;
+  /** Operations with a handler, sorted. */
+  handled: string[];
+  onOutcome: ReadonlyMap<string, (outcome: Outcome) => void | Promise<void>>;
 }
 
 export function plainOptions(options: QueueOptions): PlainOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options');
   const contract = own(options, 'contract');
   if (contract !== undefined && (typeof contract !== 'object' || contract === null)) throw invalid('contract');
+  const onOutcome = handlers(own(options, 'onOutcome'));
   const extraOrigins = own(options, 'extraOrigins') ?? [];
   if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
   return {
@@ -29,6 +33,8 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     authorize: callable(own(options, 'authorize'), 'authorize'),
+    handled: [...onOutcome.keys()].sort(),
+    onOutcome,
   };
 }
 
@@ -80,6 +86,14 @@ export function headerPairs(headers: unknown): [string, string][] {
 
 export function own<T extends object, K extends keyof T & string>(from: T, name: K): T[K] | undefined {
   return Object.hasOwn(from, name) ? from[name] : undefined;
+}
+
+function handlers(named: unknown): PlainOptions['onOutcome'] {
+  if (named === undefined) return new Map();
+  if (typeof named !== 'object' || named === null) throw invalid('onOutcome');
+  const entries = Object.entries(named);
+  if (entries.some(([, handler]) => typeof handler !== 'function')) throw invalid('onOutcome');
+  return new Map(entries);
 }
 
 function text(value: unknown, name: string): string | null {

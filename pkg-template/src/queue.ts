@@ -2,13 +2,16 @@ import type { RawQueue } from './core.js';
 import { asIntentoError } from './errors.js';
 import { plainSubmission } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
+import type { FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
 
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
   readonly #listeners = new Set<(snapshot: IntentSnapshot) => void>();
+  readonly #followers = new Set<(snapshot: IntentSnapshot) => void>();
 
-  tell(snapshot: IntentSnapshot): void {
+  /** Says whether an app listens; the handles of intents do not count as one. */
+  tell(snapshot: IntentSnapshot): boolean {
+    for (const follow of [...this.#followers]) follow(snapshot);
     for (const listener of [...this.#listeners]) {
       try {
         listener(snapshot);
@@ -17,6 +20,13 @@ export class News {
         reportError(error);
       }
     }
+    return this.#listeners.size > 0;
+  }
+
+  /** For the handles of intents, which keep their snapshots new. */
+  follow(follower: (snapshot: IntentSnapshot) => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   listen(listener: (snapshot: IntentSnapshot) => void): () => void {
@@ -40,6 +50,14 @@ export class OpenQueue implements Queue {
   async submit(submission: Submission): Promise<Intent> {
     const plain = plainSubmission(submission);
     return this.#stored(() => this.#raw.submit(plain));
+  }
+
+  async fetch(url: string, init: FetchInit): Promise<Settled> {
+    const { operation, reference, expiresIn, within, signal, ...request } = init;
+    signal?.throwIfAborted();
+    const decision = { operation, reference, request: { ...request, url } };
+    const intent = await this.submit(expiresIn === undefined ? decision : { ...decision, expiresIn });
+    return intent.settled({ ...(within === undefined ? {} : { within }), ...(signal === undefined ? {} : { signal }) });
   }
 
   async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
@@ -95,6 +113,13 @@ interface Stored {
   durability: Receipt['durability'];
 }
 
+/** Rejects when the signal does; the wait it was for is left to end by itself. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
 function reasonOf(options: { reason: string } | undefined): string {
   return typeof options?.reason === 'string' ? options.reason : '';
 }
@@ -118,7 +143,7 @@ class HeldIntent implements Intent {
     this.#calls = calls;
     // Weakly: an app may hold thousands of intents for a moment, and a queue for a day.
     const self = new WeakRef(this);
-    const stop = news.listen((newer) => {
+    const stop = news.follow((newer) => {
       const intent = self.deref();
       if (intent === undefined) stop();
       else if (newer.id === intent.#snapshot.id) intent.#snapshot = newer;
@@ -145,8 +170,11 @@ class HeldIntent implements Intent {
     return this.#snapshot.safeToReplace;
   }
 
-  async settled(options: { within?: number } = {}): Promise<Settled> {
-    const known = shape(await this.#calls.settled(options.within));
+  async settled(options: { within?: number; signal?: AbortSignal } = {}): Promise<Settled> {
+    const { within, signal } = options;
+    signal?.throwIfAborted();
+    const waiting = this.#calls.settled(within);
+    const known = shape(await (signal === undefined ? waiting : Promise.race([waiting, aborted(signal)])));
     this.#snapshot = known.intent;
     return known;
   }

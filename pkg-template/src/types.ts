@@ -23,6 +23,12 @@ export interface QueueOptions {
   extraOrigins?: readonly string[];
   /** Asked before each attempt; with `refresh` once after the server refused what it got (401). Without it, requests carry no credentials. */
   authorize?: (asked: { refresh: boolean }) => Authorization | Promise<Authorization>;
+  /**
+   * Handlers of outcomes, by operation. Called once in normal running, in one tab, also after a reload; again if it
+   * rejects, takes longer than 30 s, or its page dies. Resolving acknowledges the outcome. Without a handler, a
+   * terminal `settled()` or `change` does.
+   */
+  onOutcome?: Readonly<Record<string, (outcome: Outcome) => void | Promise<void>>>;
   /** A CORS-readable GET that has no effect; says whether the API can be reached. */
   probeUrl?: string;
   /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */
@@ -122,6 +128,9 @@ export type Settled =
   | { kind: 'pending'; cause: Cause; nextAttemptAt: number | null; intent: IntentSnapshot }
   | { kind: 'held'; reason: HeldReason; remedy: string; intent: IntentSnapshot };
 
+/** What has become of an intent, for good as far as is known. */
+export type Outcome = Exclude<Settled, { kind: 'pending' | 'held' }>;
+
 export interface Intent {
   readonly id: string;
   readonly operation: string;
@@ -130,8 +139,11 @@ export interface Intent {
   /** The newest snapshot this page has seen. */
   readonly snapshot: IntentSnapshot;
   readonly safeToReplace: boolean;
-  /** Waits until the intent is terminal or held, at most `within` ms (default 30 000), and says what is known. */
-  settled(options?: { within?: number }): Promise<Settled>;
+  /**
+   * Waits until the intent is terminal or held, at most `within` ms (default 30 000), and says what is known.
+   * `signal` ends the wait, and rejects with its reason; the intent goes on.
+   */
+  settled(options?: { within?: number; signal?: AbortSignal }): Promise<Settled>;
   /** True only if the intent was never sent and now never will be. */
   cancel(): Promise<boolean>;
   /** Lets a held intent run again, with the same key: its cause is mended, or the customer confirmed it. */
@@ -151,8 +163,18 @@ export interface QueueEvents {
   change: IntentSnapshot;
 }
 
+export interface FetchInit extends Omit<IntentRequest, 'url'> {
+  operation: string;
+  reference: string | null;
+  expiresIn?: number | null;
+  within?: number;
+  signal?: AbortSignal;
+}
+
 export interface Queue {
   submit(submission: Submission): Promise<Intent>;
+  /** `submit` and `settled` in one call, in the shape of `fetch`. The intent is `settled.intent`. */
+  fetch(url: string, init: FetchInit): Promise<Settled>;
   /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
   intents(filter?: { state?: IntentSnapshot['state'] }): Promise<IntentSnapshot[]>;
   intent(id: string): Promise<Intent | null>;

@@ -36,12 +36,16 @@ pub struct Opening {
     pub attempt_ms: u64,
     /// Has the app a way to get credentials?
     pub can_refresh: bool,
+    /// Operations whose outcomes the app has a handler for.
+    pub handled: Vec<String>,
 }
 
 /// What a driver needs of the app: credentials for an attempt, and somebody to tell.
 pub trait App {
     /// Credentials for one attempt; new ones, if those it has were refused.
     fn authorize(&self, refresh: bool) -> impl Future<Output = Authorized> + 'static;
+    /// Hands an outcome to the app's handler; true once that has resolved.
+    fn deliver(&self, outcome: News) -> impl Future<Output = bool> + 'static;
     /// An intent's record changed. `answer` is there only if it could not be written.
     fn changed(&self, news: &News);
     /// An intent that is waited for cannot be found.
@@ -65,6 +69,7 @@ pub struct Driver<A> {
     engine: RefCell<Engine>,
     store: IndexedDb,
     opening: Opening,
+    realm: RealmId,
     app: A,
     callers: RefCell<BTreeMap<u64, Done>>,
     tickets: Cell<u64>,
@@ -82,18 +87,20 @@ impl<A: App + 'static> Driver<A> {
         let store = IndexedDb::open(DATABASE).await?;
         let settings = Settings {
             scope: opening.scope.clone(),
-            owner,
+            owner: owner.clone(),
             jitter_seed: seed,
             attempt_ms: opening.attempt_ms,
             window_ms: opening.contract.contract.window_ms(),
             origins: opening.origins.clone(),
             online: is_online(),
             can_refresh: opening.can_refresh,
+            handled: opening.handled.clone(),
         };
         let driver = Rc::new(Self {
             engine: RefCell::new(Engine::new(settings, moment())),
             store,
             opening,
+            realm: owner,
             app,
             callers: RefCell::default(),
             tickets: Cell::new(0),
@@ -125,6 +132,7 @@ impl<A: App + 'static> Driver<A> {
     fn change_of(&self, submission: Submission) -> Result<Submit, Error> {
         let context = SubmitContext {
             scope: &self.opening.scope,
+            realm: &self.realm,
             contract: &self.opening.contract,
             destinations: &self.opening.destinations,
         };
@@ -153,6 +161,16 @@ impl<A: App + 'static> Driver<A> {
         let successor = self.change_of(submission)?;
         self.steer(Change::Replace(Box::new(Replace { predecessor, successor, reason })), done);
         Ok(())
+    }
+
+    /// The app, which has no handler for it, has been told this outcome.
+    pub fn acknowledge(self: &Rc<Self>, intent: IntentId) {
+        self.feed(Input::Acknowledge(intent));
+    }
+
+    /// Does the app have a handler for the outcomes of this operation?
+    pub fn handles(&self, operation: &str) -> bool {
+        self.opening.handled.iter().any(|handled| handled == operation)
     }
 
     pub fn watch(self: &Rc<Self>, intent: IntentId) {
@@ -232,6 +250,18 @@ impl<A: App + 'static> Driver<A> {
         let work: Work = match effect {
             Effect::Commit { batch, reading } => Box::pin(async move { driver.commit(batch, reading).await }),
             Effect::LoadDue { until_ms, limit } => Box::pin(async move { driver.load_due(until_ms, limit).await }),
+            Effect::LoadInbox { until_ms, limit } => Box::pin(async move {
+                match driver.store.inbox(&driver.opening.scope, until_ms, limit).await {
+                    Ok(page) => driver.feed(Input::Inbox(page)),
+                    Err(_) => driver.feed(Input::InboxFailed),
+                }
+            }),
+            Effect::Deliver { intent, answer } => Box::pin(async move {
+                let id = intent.id.clone();
+                let outcome = News { intent: *intent, stamp: driver.stamp(), durable: true, answer };
+                let ok = driver.app.deliver(outcome).await;
+                driver.feed(Input::Delivered { intent: id, ok });
+            }),
             Effect::Load(intent) => Box::pin(async move { driver.load(&intent).await }),
             Effect::Probe { origin } => Box::pin(async move {
                 let url = driver.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);

@@ -28,6 +28,10 @@ pub enum Change {
     },
     /// A successor for an intent that ended without an effect: write-once, linked both ways (law 3).
     Replace(Box<Replace>),
+    /// The app's handler took an outcome, or failed to.
+    Delivered(Delivered),
+    /// An app without a handler has been told the outcome (P7.2).
+    Acknowledge(IntentId),
     /// Holds an intent that no attempt can help now.
     Hold {
         intent: IntentId,
@@ -44,6 +48,8 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submit {
     pub intent: IntentId,
+    /// Where it was submitted: that realm is the first to deliver its outcome.
+    pub realm: RealmId,
     pub scope: ScopeHash,
     pub operation: String,
     pub reference: Option<String>,
@@ -53,6 +59,16 @@ pub struct Submit {
     pub request: Request,
     pub body: Option<Body>,
     pub expires_in_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    pub intent: IntentId,
+    /// Of the claim to deliver.
+    pub fence: u64,
+    /// The handler resolved.
+    pub ok: bool,
+    pub jitter: Jitter,
 }
 
 /// A decision that takes the place of one that ended without an effect.
@@ -130,6 +146,8 @@ pub enum Applied {
     Held(Box<IntentRecord>),
     Resumed(Box<IntentRecord>),
     Abandoned(Box<IntentRecord>),
+    /// What is known of the delivery changed.
+    Delivered(Box<IntentRecord>),
     Probed {
         name: String,
         origin: OriginRecord,
@@ -146,6 +164,8 @@ pub struct Grant {
     pub lease_until_ms: u64,
     pub contract: Contract,
     pub body: Option<Body>,
+    /// For a claim to deliver: what settled the intent, where it was kept.
+    pub answer: Option<Answer>,
 }
 
 /// Why a change was refused. Nothing was written.
@@ -185,9 +205,12 @@ impl Change {
             Self::Record(facts) => Some(&facts.intent),
             Self::NotSent(not_sent) => Some(&not_sent.intent),
             Self::Replace(replace) => Some(&replace.successor.intent),
-            Self::Cancel(intent) | Self::Resume(intent) | Self::Hold { intent, .. } | Self::Abandon { intent, .. } => {
-                Some(intent)
-            }
+            Self::Delivered(delivered) => Some(&delivered.intent),
+            Self::Cancel(intent)
+            | Self::Acknowledge(intent)
+            | Self::Resume(intent)
+            | Self::Hold { intent, .. }
+            | Self::Abandon { intent, .. } => Some(intent),
             Self::Probed { .. } => None,
         }
     }
@@ -204,7 +227,8 @@ impl Applied {
             | Self::Cancelled { intent, .. }
             | Self::Held(intent)
             | Self::Resumed(intent)
-            | Self::Abandoned(intent) => Some(intent),
+            | Self::Abandoned(intent)
+            | Self::Delivered(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
             Self::Probed { .. } => None,
         }

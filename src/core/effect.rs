@@ -15,6 +15,10 @@ pub enum Effect {
     Commit { batch: Vec<(Ticket, Change)>, reading: Reading },
     /// Read what is due up to this ledger time. Answered by `Due` or `DueFailed`.
     LoadDue { until_ms: u64, limit: u32 },
+    /// Read what is due for the app up to this ledger time. Answered by `Inbox` or `InboxFailed`.
+    LoadInbox { until_ms: u64, limit: u32 },
+    /// Hand an outcome to the app's handler. Answered by `Delivered`.
+    Deliver { intent: Box<IntentRecord>, answer: Option<Answer> },
     /// Read one intent. Answered by `Loaded`, or by nothing if it cannot be read.
     Load(IntentId),
     /// Ask an origin for anything at all, without an effect. Answered by `Probed`.

@@ -2,6 +2,7 @@
 //! clock, draws randomness or does IO.
 
 mod credentials;
+mod inbox;
 mod origins;
 mod runs;
 
@@ -20,6 +21,7 @@ use super::limits::{
 };
 use super::time::{LedgerClock, Moment, RealmClock, Stamp};
 use credentials::CredentialsKnown;
+use inbox::Inbox;
 use origins::Origins;
 
 /// What an engine is opened with.
@@ -36,6 +38,8 @@ pub struct Settings {
     pub online: bool,
     /// Can the app be asked for new credentials?
     pub can_refresh: bool,
+    /// Operations whose outcomes the app has a handler for.
+    pub handled: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -50,6 +54,7 @@ pub struct Engine {
     online: bool,
     runs: BTreeMap<IntentId, AttemptRun>,
     credentials: CredentialsKnown,
+    inbox: Inbox,
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
     parked: BTreeMap<IntentId, Parked>,
     origins: Origins,
@@ -110,6 +115,7 @@ impl Engine {
             online: settings.online,
             runs: BTreeMap::new(),
             credentials: CredentialsKnown::default(),
+            inbox: Inbox::new(&settings.handled),
             parked: BTreeMap::new(),
             origins: Origins::new(&settings.origins),
             watched: BTreeMap::new(),
@@ -156,6 +162,10 @@ impl Engine {
             Input::Committed { results, clock } => self.committed(results, clock),
             Input::Due(page) => self.due(page),
             Input::DueFailed => self.due_failed(),
+            Input::Inbox(page) => self.inbox_loaded(page),
+            Input::InboxFailed => self.inbox_failed(),
+            Input::Delivered { intent, ok } => self.delivered(&intent, ok),
+            Input::Acknowledge(intent) => self.enqueue(Ticket::Engine, Change::Acknowledge(intent)),
             Input::Loaded(intent) => self.loaded(&intent),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
             Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
@@ -164,6 +174,7 @@ impl Engine {
             Input::Peer(intent) => {
                 self.effects.push_back(Effect::Load(intent));
                 self.schedule.stale = true;
+                self.inbox.look();
             }
         }
         self.keep_going();
@@ -180,8 +191,10 @@ impl Engine {
         let stamp = self.stamp();
         let due = self.schedule.next_due_at_ms.filter(|_| self.has_room());
         let retry = self.schedule.retry_at_mono_ms.filter(|_| self.has_room());
+        let inbox = self.inbox.next_due_at_ms().filter(|_| self.started && !self.suspended);
         let waits = [
             due.map(|due_at_ms| due_at_ms.saturating_sub(stamp.at_ms)),
+            inbox.map(|due_at_ms| due_at_ms.saturating_sub(stamp.at_ms)),
             retry.map(|at_ms| at_ms.saturating_sub(now)),
             self.parked.values().filter_map(|parked| parked.until_mono_ms).min().map(|at_ms| at_ms.saturating_sub(now)),
             self.origins.next_probe_at_ms().map(|at_ms| at_ms.saturating_sub(now)),
@@ -215,6 +228,7 @@ impl Engine {
             }
             Wake::Resumed => {
                 self.suspended = false;
+                self.inbox.look();
                 self.origins.ask_again(false);
             }
         }
@@ -228,6 +242,7 @@ impl Engine {
         self.run_blocked();
         self.look_at_watched();
         self.load_due();
+        self.load_inbox();
         self.flush();
     }
 
@@ -315,6 +330,7 @@ impl Engine {
             match ticket {
                 Ticket::Caller(ticket) => self.done(ticket, result),
                 Ticket::Run(intent) => self.run_committed(&intent, result),
+                Ticket::Delivery(intent) => self.delivery_committed(&intent, result),
                 Ticket::Probe(origin) => self.probe_committed(&origin, result),
                 Ticket::Engine => {
                     if let Ok(Applied::Held(intent)) = result {
@@ -343,6 +359,9 @@ impl Engine {
 
     /// What changed is durable: tell the app, and the other realms.
     fn tell(&mut self, intent: &IntentRecord) {
+        if intent.has_ended() {
+            self.inbox.look();
+        }
         self.changed(intent);
         self.effects.push_back(Effect::Nudge(intent.id.clone()));
     }

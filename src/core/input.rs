@@ -40,6 +40,15 @@ pub enum Input {
     Due(DuePage),
     /// The ledger could not be asked; look again later.
     DueFailed,
+    Inbox(DuePage),
+    InboxFailed,
+    /// The app's handler resolved; if not `ok`, it rejected or was silent for too long.
+    Delivered {
+        intent: IntentId,
+        ok: bool,
+    },
+    /// An app without a handler for it has been told an outcome.
+    Acknowledge(IntentId),
     Loaded(Box<IntentRecord>),
     Probed {
         origin: String,
@@ -79,6 +88,7 @@ pub enum Ticket {
     Caller(u64),
     Run(IntentId),
     Probe(String),
+    Delivery(IntentId),
     Engine,
 }
 

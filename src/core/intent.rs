@@ -48,6 +48,7 @@ pub struct IntentRecord {
     /// When the first attempt that could have left was recorded: the window starts here (law 7).
     pub first_sent: Option<Stamp>,
 
+    pub delivery: Delivery,
     pub predecessor: Option<IntentId>,
     pub successor: Option<IntentId>,
     /// Evidence against the outcome arrived after it (law 6).
@@ -253,6 +254,18 @@ pub enum Evidence {
     /// A refusal that another delivery need not get (P5.4).
     Unstored,
     Reconciliation,
+}
+
+/// Handing the outcome to the app: at least once, acknowledged (P7).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// The realm that submitted the intent has precedence at first.
+    pub submitted_by: RealmId,
+    /// When the outcome is due for the app, on the ledger clock; `None`: there is none yet, or it was acknowledged.
+    pub due_at_ms: Option<u64>,
+    /// Handings-over begun since there is an outcome.
+    pub tries: u32,
+    pub acknowledged: Option<Stamp>,
 }
 
 /// The time-bounded right of one realm to run an intent.

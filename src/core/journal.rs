@@ -62,6 +62,12 @@ pub enum JournalEvent {
     Settled {
         state: String,
     },
+    /// The app's handler took the outcome, or failed to.
+    Delivered {
+        ok: bool,
+    },
+    /// The app has the outcome by other means.
+    Acknowledged,
     /// Evidence against the outcome (law 6).
     Contradicted {
         attempt: u32,

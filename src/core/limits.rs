@@ -62,6 +62,14 @@ pub const ATTEMPT_DEADLINE_MIN_MS: u64 = 1_000;
 pub const ATTEMPT_DEADLINE_MAX_MS: u64 = 120_000;
 /// How much longer than its attempt a lease is: the commit before it and the record after it fit in.
 pub const LEASE_SLACK_MS: u64 = 5_000;
+/// How long an app's handler of an outcome may take before it is told again (P7.1).
+pub const DELIVER_DEADLINE_MS: u64 = 30_000;
+/// How long the realm that submitted an intent is the first to deliver its outcome (P7.1).
+pub const DELIVER_PRECEDENCE_MS: u64 = 2_000;
+/// The shortest pause before an outcome is delivered again.
+pub const DELIVER_AGAIN_MIN_MS: u64 = 1_000;
+/// Outcomes that one realm delivers at the same time.
+pub const DELIVERIES_MAX: usize = 4;
 /// How long `authorize` may take before the attempt is put off.
 pub const AUTHORIZE_DEADLINE_MS: u32 = 15_000;
 

@@ -9,7 +9,7 @@ use super::change::{ContractSnapshot, Submit};
 use super::contract::{Carrier, Method, is_credential, is_token};
 use super::error::{Error, ErrorCode};
 use super::intent::Request;
-use super::key::{Fingerprint, IntentId, Key, RandomBits, ScopeHash};
+use super::key::{Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use super::limits::{
     BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
     SCOPE_MAX_BYTES, URL_MAX_BYTES,
@@ -108,6 +108,7 @@ pub enum ExpiresIn {
 #[derive(Clone, Copy, Debug)]
 pub struct SubmitContext<'a> {
     pub scope: &'a ScopeHash,
+    pub realm: &'a RealmId,
     pub contract: &'a ContractSnapshot,
     pub destinations: &'a Destinations,
 }
@@ -142,6 +143,7 @@ impl Submission {
         );
         Ok(Submit {
             intent: IntentId::new(intent),
+            realm: context.realm.clone(),
             scope: context.scope.clone(),
             operation: self.operation,
             reference,

@@ -19,7 +19,7 @@ use crate::core::error::{Error, ErrorCode};
 use crate::core::input::{Authorized, Credentials};
 use crate::core::intent::{IntentRecord, State};
 use crate::core::key::{IntentId, ScopeHash};
-use crate::core::limits::AUTHORIZE_DEADLINE_MS;
+use crate::core::limits::{AUTHORIZE_DEADLINE_MS, DELIVER_DEADLINE_MS};
 use crate::core::snapshot::Snapshot;
 
 /// The app's callbacks and its waiting calls.
@@ -28,6 +28,7 @@ pub(super) struct Face {
     scope: ScopeHash,
     authorize: Option<Function>,
     changed: Function,
+    deliver: Function,
     driver: RefCell<Weak<Driver<Face>>>,
     waiting: RefCell<Vec<Waiting>>,
     /// Outcomes that are known and could not be written.
@@ -48,11 +49,12 @@ struct PlainAuthorization {
 }
 
 impl Face {
-    pub(super) fn new(scope: ScopeHash, authorize: Option<Function>, changed: Function) -> Self {
+    pub(super) fn new(scope: ScopeHash, authorize: Option<Function>, changed: Function, deliver: Function) -> Self {
         Self {
             scope,
             authorize,
             changed,
+            deliver,
             driver: RefCell::default(),
             waiting: RefCell::default(),
             undurable: RefCell::default(),
@@ -102,6 +104,13 @@ impl Face {
         }
     }
 
+    /// The intent, if telling it is what delivers its outcome: the app has no handler for it (P7.2).
+    fn unacknowledged(&self, news: &News) -> Option<(Rc<Driver<Self>>, IntentId)> {
+        let due = news.durable && news.intent.delivery.due_at_ms.is_some();
+        let driver = self.driver.borrow().upgrade().filter(|driver| due && !driver.handles(&news.intent.operation))?;
+        Some((driver, news.intent.id.clone()))
+    }
+
     /// Those who wait for this intent, to be answered now.
     fn take_waiting(&self, intent: &IntentId) -> Vec<Rc<Deferred>> {
         let mut waiting = self.waiting.borrow_mut();
@@ -128,6 +137,18 @@ impl App for Face {
         }
     }
 
+    fn deliver(&self, outcome: News) -> impl Future<Output = bool> + 'static {
+        let deliver = self.deliver.clone();
+        let News { intent, stamp, durable, answer } = outcome;
+        async move {
+            let plain = settled::plain(&intent, &stamp, durable, answer.as_ref());
+            let operation = JsValue::from_str(&intent.operation);
+            let Ok(handled) = deliver.call2(&JsValue::UNDEFINED, &operation, &plain) else { return false };
+            let deadline_ms = u32::try_from(DELIVER_DEADLINE_MS).unwrap_or(u32::MAX);
+            within(Promise::resolve(&handled), deadline_ms).await.is_some()
+        }
+    }
+
     fn changed(&self, news: &News) {
         let intent = &news.intent;
         if news.durable {
@@ -137,20 +158,28 @@ impl App for Face {
         }
         // In a task of its own: a listener may call back into the queue.
         let (changed, snapshot) = (self.changed.clone(), to_js(&Snapshot::of(intent, &news.stamp)));
+        let unacknowledged = self.unacknowledged(news);
         spawn(Box::pin(async move {
-            let _ = changed.call1(&JsValue::UNDEFINED, &snapshot.unwrap_or(JsValue::UNDEFINED));
+            let heard = changed.call1(&JsValue::UNDEFINED, &snapshot.unwrap_or(JsValue::UNDEFINED));
+            if let Some((driver, intent)) = unacknowledged.filter(|_| heard.is_ok_and(|heard| heard.is_truthy())) {
+                driver.acknowledge(intent);
+            }
         }));
         if !intent.state.is_terminal() && !matches!(intent.state, State::Held { .. }) {
             return;
         }
         let theirs = self.take_waiting(&intent.id);
         let Some(driver) = self.driver.borrow().upgrade().filter(|_| !theirs.is_empty()) else { return };
+        let unacknowledged = self.unacknowledged(news);
         let (intent, durable, answer) = (intent.clone(), news.durable, news.answer.clone());
         spawn(Box::pin(async move {
             driver.unwatch(intent.id.clone());
             let answer = if durable { driver.answer(&intent.id).await } else { answer };
             let plain = settled::plain(&intent, &driver.stamp(), durable, answer.as_ref());
             theirs.iter().for_each(|one| one.resolve(&plain));
+            if let Some((driver, intent)) = unacknowledged {
+                driver.acknowledge(intent);
+            }
         }));
     }
 

@@ -24,6 +24,9 @@ struct PlainOptions {
     extra_origins: Vec<String>,
     probe_url: Option<String>,
     attempt_deadline_ms: Option<f64>,
+    /// Operations with a handler.
+    #[serde(default)]
+    handled: Vec<String>,
 }
 
 /// Checks the options of a queue, before anything is opened.
@@ -54,7 +57,7 @@ pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) ->
         return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs"));
     }
     let origins = core::iter::once(&base).chain(&extra).map(|target| target.origin.clone()).collect();
-    Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms, can_refresh })
+    Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms, can_refresh, handled: plain.handled })
 }
 
 fn contract_snapshot(text: Option<&str>, contract: JsValue) -> Result<ContractSnapshot, Error> {

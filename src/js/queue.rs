@@ -28,7 +28,8 @@ pub struct RawQueue {
     base_url: String,
 }
 
-/// Opens the queue of one scope. `authorize` answers `{ scope, headers: [name, value][] }`; `changed` gets snapshots.
+/// Opens the queue of one scope. `authorize(refresh)` answers `{ scope, headers: [name, value][] }`; `changed` gets
+/// snapshots and says whether anybody listens; `deliver(operation, outcome)` resolves when the handler has.
 #[wasm_bindgen(js_name = openRawQueue)]
 pub fn open_raw_queue(
     plain_options: JsValue,
@@ -36,11 +37,12 @@ pub fn open_raw_queue(
     base_url: String,
     authorize: Option<Function>,
     changed: Function,
+    deliver: Function,
 ) -> Promise {
     promise_of(Box::pin(async move {
         let opened = async {
             let opening = options::opening(plain_options, contract, authorize.is_some())?;
-            let face = Face::new(opening.scope.clone(), authorize, changed);
+            let face = Face::new(opening.scope.clone(), authorize, changed, deliver);
             Driver::open(opening, face).await
         };
         let driver = opened.await.map_err(|error: Error| errors::plain(&error, &no_stamp()))?;

@@ -72,6 +72,9 @@ pub struct Columns {
     pub scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub due: Option<u64>,
+    /// `[scope, inbox]` is the index that delivering reads.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inbox: Option<u64>,
     /// `[scope, sequence]` is the index that listing reads.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sequence: Option<u64>,
@@ -82,8 +85,16 @@ pub struct Columns {
 
 impl Columns {
     pub fn new(key: &RecordKey, version: u64, record: &Record) -> Self {
-        let bare =
-            Self { id: key.name(), v: FORMAT, version, scope: None, due: None, sequence: None, head_reference: None };
+        let bare = Self {
+            id: key.name(),
+            v: FORMAT,
+            version,
+            scope: None,
+            due: None,
+            inbox: None,
+            sequence: None,
+            head_reference: None,
+        };
         match record {
             Record::Intent(intent) => bare.with_intent(intent),
             _ => bare,
@@ -94,6 +105,7 @@ impl Columns {
         Self {
             scope: Some(intent.scope.0.clone()),
             due: intent.due_at_ms,
+            inbox: intent.delivery.due_at_ms,
             sequence: Some(intent.sequence),
             head_reference: intent.head_reference.clone(),
             ..self

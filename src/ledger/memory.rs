@@ -31,6 +31,17 @@ impl MemoryStore {
         self.records.borrow().clone()
     }
 
+    fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: fn(&IntentRecord) -> Option<u64>) -> DuePage {
+        let mut due = self.intents(scope);
+        due.retain(|intent| at(intent).is_some());
+        due.sort_by_key(|intent| (at(intent), intent.sequence));
+        let within = |intent: &&IntentRecord| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
+        let page = due.iter().take_while(within).count().min(limit as usize);
+        let next_due_at_ms = due.get(page).and_then(at);
+        due.truncate(page);
+        DuePage { due, next_due_at_ms, origins: Vec::new() }
+    }
+
     fn intents(&self, scope: &ScopeHash) -> Vec<IntentRecord> {
         let records = self.records.borrow();
         let all = records.values().filter_map(|versioned| match &versioned.record {
@@ -66,14 +77,11 @@ impl Store for MemoryStore {
     }
 
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        let mut due = self.intents(scope);
-        due.retain(|intent| intent.due_at_ms.is_some());
-        due.sort_by_key(|intent| (intent.due_at_ms, intent.sequence));
-        let within = |intent: &IntentRecord| intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= until_ms);
-        let page = due.iter().take_while(|intent| within(intent)).count().min(limit as usize);
-        let next_due_at_ms = due.get(page).and_then(|intent| intent.due_at_ms);
-        due.truncate(page);
-        Ok(DuePage { due, next_due_at_ms, origins: Vec::new() })
+        Ok(self.page(scope, until_ms, limit, |intent| intent.due_at_ms))
+    }
+
+    async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        Ok(self.page(scope, until_ms, limit, |intent| intent.delivery.due_at_ms))
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {

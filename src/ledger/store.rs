@@ -54,6 +54,9 @@ pub trait Store {
     /// Records that cannot be read are passed over, and stay.
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
 
+    /// The outcomes of a scope that are due for the app up to `until_ms`, as [`due`](Self::due).
+    async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
+
     /// A scope's intents in the order they were submitted.
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError>;
 

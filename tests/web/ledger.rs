@@ -4,7 +4,7 @@ use intento::browser::indexeddb::{Durability, IndexedDb};
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
 use intento::core::contract::{Contract, KeyFormat, Method};
 use intento::core::intent::{Request, State};
-use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, ScopeHash};
+use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, ReferenceName, Versioned, Writes};
 use intento::core::time::{LedgerClock, Reading};
 use intento::ledger::memory::MemoryStore;
@@ -26,6 +26,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
     let body = format!("{{\"amount\":{amount}}}");
     Submit {
         intent: IntentId::new(RandomBits([seed; 16])),
+        realm: RealmId("realm-a".to_owned()),
         scope: ScopeHash::of("ledger-test"),
         operation: "pay".to_owned(),
         reference: Some(reference.to_owned()),

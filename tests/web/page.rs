@@ -19,7 +19,8 @@ pub(crate) async fn open(scope: &str) -> Result<RawQueue, JsValue> {
     ));
     let contract = JSON::parse(GENERIC).unwrap();
     let changed = js_sys::Function::new_no_args("");
-    let opened = JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, None, changed)).await?;
+    let opened =
+        JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, None, changed.clone(), changed)).await?;
     Ok(RawQueue::try_from_js_value(opened).unwrap())
 }
 

@@ -130,7 +130,9 @@ fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
     assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
     if before.state.is_definite() {
         assert_eq!(before.state, after.state, "seed {seed}: law 6: the first definite outcome stays");
-        assert_eq!(before.fence, after.fence, "seed {seed}: law 6: claimed after its outcome");
+        assert_eq!(before.history.total, after.history.total, "seed {seed}: law 6: claimed to send after its outcome");
+        let handed_over = after.claim.as_ref().is_none_or(|claim| claim.purpose == Purpose::Deliver);
+        assert!(handed_over, "seed {seed}: law 6: claimed after its outcome, not to deliver it");
     }
     assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
 }

@@ -150,6 +150,10 @@ impl Store for Ledger {
         Ok(page)
     }
 
+    async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        self.store.inbox(scope, until_ms, limit).await
+    }
+
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
         self.store.list(scope, limit).await
     }

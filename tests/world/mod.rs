@@ -19,7 +19,7 @@ use intento::core::contract::{Contract, Fault, Observation};
 use intento::core::effect::Effect;
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Ticket, Wake};
 use intento::core::intent::{IntentRecord, State};
-use intento::core::key::{ContractHash, IntentId, RandomBits};
+use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
 use intento::ledger::store::{Store, commit_batch};
@@ -66,6 +66,10 @@ pub struct World {
     pub authorize: fn() -> Authorized,
     /// Whether new credentials were asked for, at each time that any were.
     pub refreshes: Vec<bool>,
+    /// Outcomes handed to an app's handler: where, which, as what.
+    pub delivered: Vec<(RealmNo, IntentId, State)>,
+    /// What the handler says to the n-th: taken, refused, or nothing at all.
+    pub handler: fn(usize) -> Option<bool>,
     /// What tabs tell one another does not arrive.
     pub messages_lost: bool,
     pub contract: ContractSnapshot,
@@ -77,6 +81,7 @@ pub struct Counts {
     pub loads: u64,
     /// Single intents read.
     pub looks: u64,
+    pub inbox_loads: u64,
     pub commits: u64,
     pub sends: u64,
     pub probes: u64,
@@ -98,6 +103,7 @@ pub enum Event {
     Input(RealmNo, Input),
     Transaction(RealmNo, Vec<(Ticket, Change)>, Reading),
     Query(RealmNo, u64, u32),
+    InboxQuery(RealmNo, u64, u32),
     Load(RealmNo, IntentId),
     Probe(RealmNo, String),
     Arrive(Packet),
@@ -128,6 +134,8 @@ impl World {
             latency_max_ms: 1,
             authorize: || Authorized::Granted(Credentials(vec![("authorization".to_owned(), "Bearer t".to_owned())])),
             refreshes: Vec::new(),
+            delivered: Vec::new(),
+            handler: |_| Some(true),
             messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
         }
@@ -143,7 +151,9 @@ impl World {
         change(&mut submission);
         let destinations = Destinations::new(&target(), &[]).unwrap();
         let scope = self.realms[&realm].engine.scope().clone();
-        let context = SubmitContext { scope: &scope, contract: &self.contract, destinations: &destinations };
+        let owner = RealmId(format!("realm-{realm}"));
+        let context =
+            SubmitContext { scope: &scope, realm: &owner, contract: &self.contract, destinations: &destinations };
         self.submits += 1;
         let bits =
             |salt: u64| RandomBits(u128::from(self.submits * 2 + salt).wrapping_mul(u128::MAX / 97).to_be_bytes());
@@ -223,6 +233,14 @@ impl World {
             Event::Input(realm, input) => self.input(realm, input),
             Event::Transaction(realm, batch, reading) => self.transact(realm, batch, reading),
             Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
+            Event::InboxQuery(realm, until_ms, limit) => {
+                let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
+                let input = match now(self.ledger.inbox(&scope, until_ms, limit)) {
+                    Ok(page) => Input::Inbox(page),
+                    Err(_) => Input::InboxFailed,
+                };
+                self.later(Event::Input(realm, input));
+            }
             Event::Load(realm, intent) => {
                 if let Some(record) = self.ledger.intent(&intent) {
                     self.input(realm, Input::Loaded(Box::new(record)));
@@ -282,6 +300,16 @@ impl World {
             Effect::LoadDue { until_ms, limit } => {
                 self.counts.loads += 1;
                 self.later(Event::Query(realm, until_ms, limit));
+            }
+            Effect::LoadInbox { until_ms, limit } => {
+                self.counts.inbox_loads += 1;
+                self.later(Event::InboxQuery(realm, until_ms, limit));
+            }
+            Effect::Deliver { intent, .. } => {
+                self.delivered.push((realm, intent.id.clone(), intent.state.clone()));
+                if let Some(ok) = (self.handler)(self.delivered.len()) {
+                    self.later(Event::Input(realm, Input::Delivered { intent: intent.id, ok }));
+                }
             }
             Effect::Load(intent) => {
                 self.counts.looks += 1;

@@ -42,6 +42,7 @@ impl World {
             origins: vec![ORIGIN.to_owned()],
             online: self.network.hint,
             can_refresh: false,
+            handled: Vec::new(),
         };
         change(&mut settings);
         let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });

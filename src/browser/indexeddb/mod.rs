@@ -129,17 +129,11 @@ impl Store for IndexedDb {
     }
 
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        let mut asked = limit;
-        loop {
-            let (rows, next_due_at_ms) = self.due_rows(scope, until_ms, asked).await?;
-            let full = rows.len() >= asked as usize;
-            let due: Vec<IntentRecord> = rows.iter().filter_map(readable_intent).collect();
-            // Rows that cannot be read stay, and must not hide those behind them.
-            if due.len() >= limit as usize || !full || u64::from(asked) >= OPEN_INTENTS_MAX {
-                return Ok(DuePage { due, next_due_at_ms, origins: Vec::new() });
-            }
-            asked = asked.saturating_mul(2);
-        }
+        self.page("due", scope, until_ms, limit).await
+    }
+
+    async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        self.page("inbox", scope, until_ms, limit).await
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
@@ -176,20 +170,36 @@ impl IndexedDb {
         Err(last)
     }
 
-    async fn due_rows(
+    /// One page of an index over `[scope, column]`, and when the next one is due.
+    async fn page(&self, column: &str, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        let mut asked = limit;
+        loop {
+            let (rows, next_due_at_ms) = self.page_rows(column, scope, until_ms, asked).await?;
+            let full = rows.len() >= asked as usize;
+            let due: Vec<IntentRecord> = rows.iter().filter_map(readable_intent).collect();
+            // Rows that cannot be read stay, and must not hide those behind them.
+            if due.len() >= limit as usize || !full || u64::from(asked) >= OPEN_INTENTS_MAX {
+                return Ok(DuePage { due, next_due_at_ms, origins: Vec::new() });
+            }
+            asked = asked.saturating_mul(2);
+        }
+    }
+
+    async fn page_rows(
         &self,
+        column: &str,
         scope: &ScopeHash,
         until_ms: u64,
         limit: u32,
     ) -> Result<(Vec<JsValue>, Option<u64>), StoreError> {
         let transaction = self.reading(&[Shelf::Intents]).await?;
-        let due = index(&transaction, "due")?;
+        let due = index(&transaction, column)?;
         let page = due.get_all_with_key_and_limit(&bound(scope, 0.0, until_ms as f64, false)?, limit);
         let next = due.get_all_with_key_and_limit(&bound(scope, until_ms as f64, f64::INFINITY, true)?, 1);
         let (page, next) = (page.map_err(|_| StoreError::Unreadable)?, next.map_err(|_| StoreError::Unreadable)?);
         complete(&transaction).await?;
         let page = rows(&page)?;
-        let due_of = |row: &JsValue| js_sys::Reflect::get(row, &JsValue::from_str("due")).ok()?.as_f64();
+        let due_of = |row: &JsValue| js_sys::Reflect::get(row, &JsValue::from_str(column)).ok()?.as_f64();
         // Behind a full page the next one is due as well.
         let behind = if page.len() >= limit as usize { Some(until_ms) } else { None };
         let next_due_at_ms = behind.or(rows(&next)?.first().and_then(due_of).map(|due_at_ms| due_at_ms as u64));

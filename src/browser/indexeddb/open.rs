@@ -121,6 +121,7 @@ fn create_shelves(database: &IdbDatabase) -> Result<(), JsValue> {
         if shelf == Shelf::Intents {
             let columns = |second: &str| Array::of2(&JsValue::from_str("scope"), &JsValue::from_str(second));
             store.create_index_with_str_sequence("due", &columns("due"))?;
+            store.create_index_with_str_sequence("inbox", &columns("inbox"))?;
             store.create_index_with_str_sequence("order", &columns("sequence"))?;
             let unique = IdbIndexParameters::new();
             unique.set_unique(true);

@@ -29,7 +29,12 @@ fn change(submission: Submission) -> Result<Submit, Error> {
     let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract: generic() };
     let destinations = Destinations::new(&shop(), &[])?;
     let scope = scope_hash(Some("user-1"))?;
-    let context = SubmitContext { scope: &scope, contract: &contract, destinations: &destinations };
+    let context = SubmitContext {
+        scope: &scope,
+        realm: &RealmId("realm-a".to_owned()),
+        contract: &contract,
+        destinations: &destinations,
+    };
     submission.into_change(context, RandomBits([1; 16]), RandomBits([2; 16]))
 }
 

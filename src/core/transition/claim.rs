@@ -1,14 +1,14 @@
 //! Claiming: the time-bounded right to run an intent, and the record of an attempt before it is sent (law 1, P2).
 
 use super::draft::Draft;
-use super::refuse;
+use super::{deliver, refuse};
 use crate::core::attempt::AttemptState;
 use crate::core::change::{Applied, Grant, Refusal, TakeClaim};
 use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
-use crate::core::record::{RecordKey, Stop};
+use crate::core::record::{Payload, RecordKey, Stop};
 use crate::core::window::{Age, age, window_open};
 
 pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
@@ -20,7 +20,8 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     // This very claim was granted before; only what depends on now is made again (P1.3).
     if let Some(claim) = intent.claim.as_mut().filter(|claim| claim.nonce == take.nonce) {
         claim.lease_until_ms = lease_until_ms;
-        intent.due_at_ms = Some(lease_until_ms);
+        let purpose = claim.purpose;
+        look_again_at(&mut intent, purpose, lease_until_ms);
         return grant(draft, intent, contract, lease_until_ms);
     }
     // It was granted before, and is over (P1.1).
@@ -40,6 +41,10 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
             return refuse(Refusal::Leased { until_ms: live.lease_until_ms });
         }
     }
+    if take.purpose == Purpose::Deliver {
+        deliver::check(&intent, take, &draft.now())?;
+        intent.delivery.tries = intent.delivery.tries.saturating_add(1);
+    }
     if take.purpose == Purpose::Send
         && let Some(instead) = instead_of_sending(draft, &mut intent, &contract, take)?
     {
@@ -53,11 +58,20 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         lease_until_ms,
         lock_held: take.lock_held,
     });
-    intent.due_at_ms = Some(lease_until_ms);
+    look_again_at(&mut intent, take.purpose, lease_until_ms);
     if take.purpose == Purpose::Send {
         open_attempt(draft, &mut intent, take);
     }
     grant(draft, intent, contract, lease_until_ms)
+}
+
+/// If the lease's holder falls silent, somebody looks at the intent again when the lease ends.
+fn look_again_at(intent: &mut IntentRecord, purpose: Purpose, lease_until_ms: u64) {
+    if purpose == Purpose::Deliver {
+        intent.delivery.due_at_ms = Some(lease_until_ms);
+    } else {
+        intent.due_at_ms = Some(lease_until_ms);
+    }
 }
 
 /// What happens to a sendable intent that must not be sent now: it waits, expires or is held.
@@ -110,9 +124,10 @@ fn grant(
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {
     draft.put_intent(&intent);
-    let body = draft.payload(&intent.id)?.body;
+    let Payload { body, answer } = draft.payload(&intent.id)?;
+    let answer = answer.map(|(_, answer)| answer).filter(|_| intent.has_ended());
     let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);
     let attempt = open.filter(|attempt| attempt.fence == intent.fence).map(|attempt| attempt.number);
     let fence = intent.fence;
-    Ok(Applied::Claimed(Box::new(Grant { intent, attempt, fence, lease_until_ms, contract, body })))
+    Ok(Applied::Claimed(Box::new(Grant { intent, attempt, fence, lease_until_ms, contract, body, answer })))
 }

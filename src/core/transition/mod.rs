@@ -3,6 +3,7 @@
 
 mod attempt;
 mod claim;
+mod deliver;
 mod draft;
 mod steering;
 mod submit;
@@ -30,6 +31,8 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,
         Change::Resume(id) => steering::resume(&mut draft, id)?,
         Change::Abandon { intent, reason } => steering::abandon(&mut draft, intent, reason)?,
+        Change::Delivered(delivered) => deliver::delivered(&mut draft, delivered)?,
+        Change::Acknowledge(id) => deliver::acknowledge(&mut draft, id)?,
         Change::Hold { intent, reason } => steering::hold(&mut draft, intent, *reason)?,
         Change::Probed { origin, ok } => {
             let mut record = draft.origin(origin)?;
@@ -57,6 +60,11 @@ impl Draft<'_> {
             self.put_counters(&intent.scope, counters);
         }
         self.journal(intent, JournalEvent::Settled { state: state.name().to_owned() });
+        // What the app did itself it need not be told.
+        let own_act = matches!(state, State::Cancelled | State::Abandoned);
+        intent.delivery.acknowledged = own_act.then_some(self.now());
+        intent.delivery.due_at_ms = (!own_act).then_some(self.now().at_ms);
+        intent.delivery.tries = 0;
         intent.state = state;
         intent.claim = None;
         intent.due_at_ms = None;

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::refuse;
 use crate::core::attempt::History;
 use crate::core::change::{Applied, Refusal, Replace, Submit};
-use crate::core::intent::{IntentRecord, State};
+use crate::core::intent::{Delivery, IntentRecord, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::OPEN_INTENTS_MAX;
@@ -143,6 +143,7 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         fence: 0,
         history: History::default(),
         first_sent: None,
+        delivery: Delivery { submitted_by: submit.realm.clone(), due_at_ms: None, tries: 0, acknowledged: None },
         predecessor: None,
         successor: None,
         contradicted: false,

@@ -170,6 +170,7 @@ fn submit(number: u8) -> Submit {
     let body = format!("{{\"amount\":{number}}}");
     Submit {
         intent: IntentId::new(bits(1)),
+        realm: RealmId("realm-a".to_owned()),
         scope: ScopeHash::of("user-1"),
         operation: "authorize-payment".to_owned(),
         reference: Some(format!("order-{number}")),

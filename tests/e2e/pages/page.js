@@ -19,7 +19,7 @@ async function load() {
 }
 
 /** Opens the queue. `authorize` and `listener` name a behaviour; the other options go to `openQueue` as they are. */
-async function open({ authorize, listener, probe = true, ...options } = {}) {
+async function open({ authorize, listener, handler, quiet = false, probe = true, ...options } = {}) {
   const { openQueue, generic } = await load();
   queue = await openQueue({
     scope: 'shopper',
@@ -27,16 +27,28 @@ async function open({ authorize, listener, probe = true, ...options } = {}) {
     baseUrl: api,
     ...(probe ? { probeUrl: `${api}/health` } : {}),
     ...(authorize === undefined ? {} : { authorize: authorizer(authorize) }),
+    ...(handler === undefined ? {} : { onOutcome: { 'authorize-payment': handlers[handler] } }),
     ...options,
   });
   if (listener) queue.on('change', listeners[listener]);
-  queue.on('change', (intent) => tell({ by: 'change', intent }));
+  if (!quiet) queue.on('change', (intent) => tell({ by: 'change', intent }));
 }
 
 function authorizer(answer) {
   if (answer.stale) return ({ refresh }) => (refresh ? answer.fresh : answer.stale);
   return answer === 'never' ? () => new Promise(() => {}) : () => answer;
 }
+
+const handlers = {
+  async takes(outcome) {
+    tell({ by: 'outcome', intent: outcome.intent });
+  },
+  async rejects_once(outcome) {
+    const first = !told().some((entry) => entry.by === 'outcome');
+    tell({ by: 'outcome', intent: outcome.intent });
+    if (first) throw new Error('the shop could not finish the order');
+  },
+};
 
 const listeners = {
   throws() {

@@ -50,6 +50,12 @@ impl Page {
         self.call("await app.open(args[0])", json!([self.options])).await
     }
 
+    /// Loads the page again and opens the queue with other options.
+    pub async fn load_again(&mut self, options: Value) -> Result<()> {
+        self.options = options;
+        self.reload().await
+    }
+
     /// The tab's process dies on the spot.
     pub async fn crash(&self) -> Result<()> {
         self.front().await?;

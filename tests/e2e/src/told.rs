@@ -89,6 +89,8 @@ pub struct Told {
 pub enum By {
     Change,
     Settled,
+    /// By `onOutcome`.
+    Outcome,
 }
 
 impl Snapshot {

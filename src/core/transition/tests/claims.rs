@@ -25,6 +25,7 @@ fn all_states() -> Vec<State> {
 fn force(bench: &mut Bench, state: State) -> IntentId {
     let mut intent = bench.only();
     let id = intent.id.clone();
+    intent.delivery.due_at_ms = state.is_terminal().then_some(START);
     intent.state = state;
     let record = Some(Record::Intent(Box::new(intent)));
     bench.records.insert(RecordKey::Intent(id.clone()), Versioned { version: 7, record });

@@ -32,6 +32,7 @@ fn law_3_a_declined_intent_has_one_successor_ever() {
     assert_eq!(same.id, first.id, "re-run");
     let mut again = submit(3);
     again.fingerprint = submit(2).fingerprint;
+    again.reference.clone_from(&reference);
     let again = Replace { predecessor: submit(1).intent, successor: again, reason: String::new() };
     let Ok(Applied::Submitted { intent: same, created: false }) = bench.apply(&Change::Replace(Box::new(again))) else {
         panic!()

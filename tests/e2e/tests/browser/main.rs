@@ -4,6 +4,7 @@ mod answers;
 mod bad_input;
 mod crashes;
 mod credentials;
+mod inbox;
 mod manners;
 mod network;
 mod references;

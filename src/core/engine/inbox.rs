@@ -1,0 +1,155 @@
+//! Handing outcomes to the app: which are due, and each from claim to acknowledgement (P7). Beside the attempts, so
+//! that a slow handler never blocks new work.
+
+use std::collections::BTreeMap;
+
+use super::Engine;
+use crate::core::change::{Applied, Change, Delivered, Refusal, TakeClaim};
+use crate::core::effect::Effect;
+use crate::core::input::{CommitError, DuePage, Ticket};
+use crate::core::intent::Purpose;
+use crate::core::key::IntentId;
+use crate::core::limits::{
+    DELIVER_AGAIN_MIN_MS, DELIVER_DEADLINE_MS, DELIVER_PRECEDENCE_MS, DELIVERIES_MAX, DUE_PAGE_MAX, OPEN_INTENTS_MAX,
+};
+
+#[derive(Debug)]
+pub(super) struct Inbox {
+    /// Operations whose outcomes the app has a handler for.
+    handled: Vec<String>,
+    loading: bool,
+    stale: bool,
+    next_due_at_ms: Option<u64>,
+    page: u32,
+    runs: BTreeMap<IntentId, Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Claiming,
+    Handling { fence: u64 },
+    Acknowledging,
+}
+
+impl Inbox {
+    pub(super) fn new(handled: &[String]) -> Self {
+        Self {
+            handled: handled.to_vec(),
+            loading: false,
+            stale: true,
+            next_due_at_ms: None,
+            page: DUE_PAGE_MAX,
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Something may have come in.
+    pub(super) fn look(&mut self) {
+        self.stale = true;
+    }
+
+    fn has_room(&self) -> bool {
+        !self.handled.is_empty() && self.runs.len() < DELIVERIES_MAX
+    }
+
+    /// When the inbox is worth a look by itself, on the ledger clock.
+    pub(super) fn next_due_at_ms(&self) -> Option<u64> {
+        self.next_due_at_ms.filter(|_| self.has_room() && !self.loading)
+    }
+
+    fn look_at(&mut self, at_ms: u64) {
+        self.next_due_at_ms = Some(self.next_due_at_ms.map_or(at_ms, |next_ms| next_ms.min(at_ms)));
+    }
+}
+
+impl Engine {
+    pub(super) fn load_inbox(&mut self) {
+        let now = self.stamp().at_ms;
+        let reached = self.inbox.next_due_at_ms.is_some_and(|at_ms| at_ms <= now);
+        let may = self.inbox.has_room() && !self.inbox.loading && self.started && !self.suspended;
+        if may && (self.inbox.stale || reached) {
+            self.inbox.loading = true;
+            self.inbox.stale = false;
+            self.inbox.next_due_at_ms = None;
+            self.effects.push_back(Effect::LoadInbox { until_ms: now, limit: self.inbox.page });
+        }
+    }
+
+    pub(super) fn inbox_loaded(&mut self, page: DuePage) {
+        let now = self.stamp();
+        self.inbox.loading = false;
+        if let Some(at_ms) = page.next_due_at_ms {
+            // What is due and was not begun here is not worth another look at once.
+            self.inbox.look_at(at_ms.max(now.at_ms.saturating_add(DELIVER_AGAIN_MIN_MS)));
+        }
+        let full = page.due.len() >= self.inbox.page as usize;
+        let before = self.inbox.runs.len();
+        for intent in page.due {
+            let wanted = self.inbox.handled.contains(&intent.operation) && !self.inbox.runs.contains_key(&intent.id);
+            let Some(due_at_ms) = intent.delivery.due_at_ms.filter(|_| wanted) else { continue };
+            let others = intent.delivery.tries == 0 && intent.delivery.submitted_by != self.settings.owner;
+            let at_ms = due_at_ms.saturating_add(if others { DELIVER_PRECEDENCE_MS } else { 0 });
+            if now.at_ms < at_ms {
+                self.inbox.look_at(at_ms);
+            } else if self.inbox.has_room() {
+                self.inbox.runs.insert(intent.id.clone(), Step::Claiming);
+                let claim = self.claim_to_deliver(intent.id.clone());
+                self.enqueue(Ticket::Delivery(intent.id), Change::Claim(claim));
+            }
+        }
+        let begun = self.inbox.runs.len() > before;
+        let grown = self.inbox.page.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
+        // Outcomes that nobody here handles must not hide those behind them.
+        self.inbox.stale |= full && !begun && grown > self.inbox.page;
+        self.inbox.page = if full && !begun { grown } else { DUE_PAGE_MAX };
+    }
+
+    pub(super) fn inbox_failed(&mut self) {
+        self.inbox.loading = false;
+        let at_ms = self.stamp().at_ms.saturating_add(DELIVER_AGAIN_MIN_MS);
+        self.inbox.look_at(at_ms);
+    }
+
+    fn claim_to_deliver(&mut self, intent: IntentId) -> TakeClaim {
+        let terms = self.terms();
+        TakeClaim {
+            intent,
+            nonce: terms.nonce,
+            owner: terms.owner,
+            purpose: Purpose::Deliver,
+            lock_held: false,
+            attempt_ms: DELIVER_DEADLINE_MS,
+            window_ms: terms.window_ms,
+            fresh_credentials: false,
+        }
+    }
+
+    /// The app's handler has resolved, or rejected, or was silent for too long.
+    pub(super) fn delivered(&mut self, intent: &IntentId, ok: bool) {
+        let jitter = self.jitter.draw();
+        let Some(step) = self.inbox.runs.get_mut(intent) else { return };
+        let Step::Handling { fence } = *step else { return };
+        *step = Step::Acknowledging;
+        let delivered = Delivered { intent: intent.clone(), fence, ok, jitter };
+        self.enqueue(Ticket::Delivery(intent.clone()), Change::Delivered(delivered));
+    }
+
+    pub(super) fn delivery_committed(&mut self, intent: &IntentId, result: Result<Applied, CommitError>) {
+        match result {
+            Ok(Applied::Claimed(grant)) => {
+                self.inbox.runs.insert(intent.clone(), Step::Handling { fence: grant.fence });
+                let answer = grant.answer.clone();
+                self.effects.push_back(Effect::Deliver { intent: Box::new(grant.intent), answer });
+                return;
+            }
+            Err(CommitError::Refused(Refusal::NotBefore { at_ms } | Refusal::Leased { until_ms: at_ms })) => {
+                self.inbox.look_at(at_ms);
+            }
+            Err(CommitError::Refused(_)) => {}
+            // An acknowledgement that is not in is made good by delivering again when the lease ends.
+            Err(_) => self.inbox_failed(),
+            Ok(_) => self.inbox.look(),
+        }
+        self.inbox.runs.remove(intent);
+    }
+}

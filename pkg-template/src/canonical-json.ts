@@ -6,13 +6,21 @@ const BODY_DEPTH_MAX = 64;
 /**
  * The canonical JSON of a value (RFC 8785): members sorted by UTF-16 code units, numbers and strings in the
  * platform's own spelling, which the RFC is defined by. What JSON cannot carry exactly is refused, never rounded
- * or dropped: `body_unstorable`, with the place as a JSON pointer.
+ * or dropped: `body_unstorable`, with the place as a JSON pointer. `leftOut` are pointers to members to leave out.
  */
-export function canonicalJson(value: unknown): string {
-  return write(value, '', new Set());
+export function canonicalJson(value: unknown, leftOut: ReadonlySet<string> = NOTHING): string {
+  return write(value, '', { above: new Set(), leftOut });
 }
 
-function write(value: unknown, at: string, above: Set<object>): string {
+const NOTHING: ReadonlySet<string> = new Set();
+
+interface Place {
+  /** The containers that this one is in. */
+  above: Set<object>;
+  leftOut: ReadonlySet<string>;
+}
+
+function write(value: unknown, at: string, place: Place): string {
   switch (typeof value) {
     case 'string':
       if (!isWellFormed(value)) throw unstorable(at, 'a lone surrogate');
@@ -23,7 +31,7 @@ function write(value: unknown, at: string, above: Set<object>): string {
       return number(value, at);
     case 'object':
       if (value === null) return 'null';
-      return container(value, at, above);
+      return container(value, at, place);
     default:
       throw unstorable(at, `a ${typeof value}`);
   }
@@ -37,33 +45,35 @@ function number(value: number, at: string): string {
   return JSON.stringify(value);
 }
 
-function container(value: object, at: string, above: Set<object>): string {
+function container(value: object, at: string, place: Place): string {
+  const { above } = place;
   if (above.has(value)) throw unstorable(at, 'a cycle');
   if (above.size >= BODY_DEPTH_MAX) throw unstorable(at, `more than ${BODY_DEPTH_MAX} levels`);
   above.add(value);
-  const text = Array.isArray(value) ? array(value, at, above) : object(value, at, above);
+  const text = Array.isArray(value) ? array(value, at, place) : object(value, at, place);
   above.delete(value);
   return text;
 }
 
-function array(value: unknown[], at: string, above: Set<object>): string {
+function array(value: unknown[], at: string, place: Place): string {
   // Not `map`: it passes over holes.
-  const items = Array.from(value, (item, index) => write(item, `${at}/${index}`, above));
+  const items = Array.from(value, (item, index) => write(item, `${at}/${index}`, place));
   return `[${items.join(',')}]`;
 }
 
-function object(value: object, at: string, above: Set<object>): string {
+function object(value: object, at: string, place: Place): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   // A plain object of another realm (an iframe) has a prototype of its own, whose own prototype is null.
   const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
   if (!plain) throw unstorable(at, 'an object that is not plain');
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') throw unstorable(at, 'an object with toJSON');
   const members = Object.keys(value)
+    .filter((name) => !place.leftOut.has(`${at}/${escape(name)}`))
     .sort(byCodeUnits)
     .map((name) => {
       if (!isWellFormed(name)) throw unstorable(at, 'a name with a lone surrogate');
       const member = (value as Record<string, unknown>)[name];
-      return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, above)}`;
+      return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, place)}`;
     });
   return `{${members.join(',')}}`;
 }

@@ -60,7 +60,6 @@ export function plainSubmission(submission: Submission): object {
   if (reference !== undefined && reference !== null && typeof reference !== 'string') {
     throw appError('reference_invalid', 'Pass reference as a string, or null to opt out.');
   }
-  const body = own(request, 'body');
   return {
     operation: text(own(submission, 'operation'), 'operation') ?? '',
     hasReference: reference !== undefined,
@@ -68,10 +67,45 @@ export function plainSubmission(submission: Submission): object {
     method: text(own(request, 'method'), 'method') ?? '',
     url: text(own(request, 'url'), 'url') ?? '',
     headers: headerPairs(own(request, 'headers')),
-    body: body === undefined ? null : canonicalJson(body),
+    body: plainBody(own(request, 'body'), own(request, 'ignore')),
     hasExpiresIn: expiresIn !== undefined,
     expiresIn: expiresIn ?? null,
   };
+}
+
+/** The bytes that travel, and for JSON what makes it the same decision. */
+function plainBody(body: unknown, ignore: unknown): object | null {
+  const pointers = ignore === undefined ? [] : ignore;
+  const named = Array.isArray(pointers) && pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'));
+  if (!named) throw invalid('ignore');
+  const opaque = opaqueBody(body);
+  if (opaque !== undefined) {
+    if (pointers.length > 0) throw invalid('ignore');
+    return opaque;
+  }
+  const text = canonicalJson(body);
+  const compared = pointers.length === 0 ? null : canonicalJson(body, new Set(pointers as string[]));
+  return { kind: 'json', text, bytes: null, compared };
+}
+
+/** Undefined: a JSON value. Bytes are copied: the app may go on writing into its own. */
+function opaqueBody(body: unknown): object | null | undefined {
+  const content = { text: null, bytes: null, compared: null };
+  if (body === undefined) return null;
+  if (typeof body === 'string') return { ...content, kind: 'text', text: wellFormed(body) };
+  if (body instanceof URLSearchParams) return { ...content, kind: 'form', text: body.toString() };
+  if (body instanceof ArrayBuffer) return { ...content, kind: 'bytes', bytes: new Uint8Array(body.slice(0)) };
+  if (ArrayBuffer.isView(body)) {
+    const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
+    return { ...content, kind: 'bytes', bytes };
+  }
+  return undefined;
+}
+
+/** As UTF-8, a lone surrogate would become another character. */
+function wellFormed(text: string): string {
+  canonicalJson(text);
+  return text;
 }
 
 /** Headers as pairs. Values must be strings: a number or an array would travel as something else than it is. */

@@ -41,8 +41,14 @@ export interface IntentRequest {
   url: string;
   /** Stored and sent as they are. Credentials do not belong here: use `authorize`. */
   headers?: Record<string, string>;
-  /** A JSON value, stored and sent in its canonical form (RFC 8785). */
-  body?: Json;
+  /**
+   * A JSON value (an object, an array, a number, a boolean or null), stored and sent in its canonical form (RFC
+   * 8785); or `URLSearchParams`, as ordered pairs; or a string or bytes, which are opaque. The same bytes travel on
+   * every attempt.
+   */
+  body?: Json | URLSearchParams | Uint8Array | ArrayBuffer;
+  /** JSON pointers to members of a JSON body that do not make it another decision: `['/client_ts']`. */
+  ignore?: readonly string[];
 }
 
 export interface Submission {

@@ -35,6 +35,20 @@ export function explain(error: unknown): ErrorCode | null {
 // @ts-expect-error a contract must be chosen
 void openQueue({ scope: 'a', baseUrl: 'https://api.shop.example' });
 
+export async function others(queue: Queue, intent: Intent): Promise<void> {
+  const form = new URLSearchParams({ amount: '1' });
+  await queue.submit({ operation: 'pay', reference: null, request: { method: 'POST', url: '/', body: form } });
+  await queue.submit({ operation: 'pay', reference: null, request: { method: 'POST', url: '/', body: new Uint8Array(3) } });
+  const settled = await queue.fetch('/payments', { method: 'POST', operation: 'pay', reference: 'order-1', body: { amount: 1 } });
+  if (settled.kind === 'rejected' && settled.intent.safeToReplace) {
+    const next: Intent = await intent.replace({ method: 'POST', url: '/payments', body: 1 }, { reason: 'declined' });
+    void next.receipt.created;
+  }
+  await intent.abandon({ reason: 'left' });
+  // @ts-expect-error a reason is required
+  await intent.abandon();
+}
+
 export async function wrong(queue: Queue): Promise<void> {
   // @ts-expect-error a reference is required; null opts out
   await queue.submit({ operation: 'pay', request: { method: 'POST', url: '/payments' } });

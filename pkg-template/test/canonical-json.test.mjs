@@ -69,6 +69,14 @@ for (const [what, value, at] of [
   });
 }
 
+test('leaves out what it is told to, and nothing else', () => {
+  const value = { a: 1, b: { a: 2, 'x/y': 3 }, list: [{ a: 4 }] };
+  const leftOut = (...pointers) => canonicalJson(value, new Set(pointers));
+  assert.equal(leftOut('/a'), '{"b":{"a":2,"x/y":3},"list":[{"a":4}]}');
+  assert.equal(leftOut('/b/x~1y', '/list/0/a'), '{"a":1,"b":{"a":2},"list":[{}]}');
+  assert.equal(leftOut('/nothing'), canonicalJson(value));
+});
+
 test('refuses a cycle and bottomless nesting, and takes one object twice', () => {
   const cycle = {};
   cycle.self = cycle;

@@ -15,6 +15,7 @@ use super::url;
 use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::effect::Dispatch;
 use crate::core::limits::{ANSWER_MAX_BYTES, TIMER_MAX_MS};
+use crate::core::record::Content;
 use crate::core::submission::Destinations;
 
 /// What one attempt brought: what is judged, and what the app gets.
@@ -72,8 +73,10 @@ fn init(dispatch: &Dispatch) -> JsValue {
         ("cache", JsValue::from_str("no-store")),
         ("credentials", JsValue::from_str("omit")),
     ]);
-    if let Some(body) = &dispatch.body {
-        set(&init, "body", &JsValue::from_str(body));
+    match &dispatch.body {
+        None => {}
+        Some(Content::Text(text)) => set(&init, "body", &JsValue::from_str(text)),
+        Some(Content::Bytes(bytes)) => set(&init, "body", &js_sys::Uint8Array::from(bytes.as_slice())),
     }
     init
 }

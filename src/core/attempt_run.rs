@@ -197,7 +197,7 @@ fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: 
         method: request.method,
         url: request.url.clone(),
         headers,
-        body: grant.body.as_ref().map(|body| body.text.clone()),
+        body: grant.body.as_ref().map(|body| body.content.clone()),
         deadline_ms,
         fact_headers: grant.contract.fact_headers(),
         fact_pointers: grant.contract.fact_pointers(),

@@ -7,6 +7,7 @@ use super::contract::{Answer, Method};
 use super::input::{CommitError, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
+use super::record::Content;
 use super::time::Reading;
 
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub struct Dispatch {
     pub method: Method,
     pub url: String,
     pub headers: Vec<(String, String)>,
-    pub body: Option<String>,
+    pub body: Option<Content>,
     /// How long it may take, answer body included.
     pub deadline_ms: u64,
     /// Lower-case names of the answer's headers that are facts.

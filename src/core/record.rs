@@ -75,7 +75,30 @@ pub struct Payload {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Body {
     pub media_type: String,
-    pub text: String,
+    pub content: Content,
+}
+
+/// The bytes of a body. Text is sent as UTF-8. `Debug` shows only how many there are (law 11).
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    Text(String),
+    Bytes(#[serde(with = "serde_bytes")] Vec<u8>),
+}
+
+impl Content {
+    pub fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text.as_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Content({} bytes)", self.as_bytes().len())
+    }
 }
 
 impl fmt::Debug for Payload {
@@ -86,7 +109,7 @@ impl fmt::Debug for Payload {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Body({}, {} bytes)", self.media_type, self.text.len())
+        write!(f, "Body({}, {} bytes)", self.media_type, self.content.as_bytes().len())
     }
 }
 

@@ -14,7 +14,7 @@ use super::limits::{
     BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
     SCOPE_MAX_BYTES, URL_MAX_BYTES,
 };
-use super::record::Body;
+use super::record::{Body, Content};
 
 /// A URL as the platform parsed it. Its `Debug` shows the origin only (law 11).
 #[derive(Clone, PartialEq, Eq)]
@@ -77,15 +77,60 @@ pub struct Submission {
     pub method: String,
     pub target: Target,
     pub headers: Vec<(String, String)>,
-    /// Canonical JSON text.
-    pub body: Option<String>,
+    pub body: Option<StatedBody>,
     pub expires_in: ExpiresIn,
 }
 
 impl fmt::Debug for Submission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.body.as_ref().map_or(0, String::len);
+        let bytes = self.body.as_ref().map_or(0, |body| body.content.as_bytes().len());
         write!(f, "Submission({} {:?} to {:?}, {bytes} bytes)", self.operation, self.reference, self.target)
+    }
+}
+
+/// A body as the app states it (P9).
+#[derive(Clone, PartialEq, Eq)]
+pub struct StatedBody {
+    pub kind: BodyKind,
+    pub content: Content,
+    /// What the fingerprint is over, where that is not the content: canonical JSON without what the app declares
+    /// irrelevant.
+    pub compared: Option<String>,
+}
+
+impl fmt::Debug for StatedBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StatedBody({:?}, {:?})", self.kind, self.content)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyKind {
+    /// Canonical JSON (RFC 8785).
+    Json,
+    /// Opaque.
+    Text,
+    /// `application/x-www-form-urlencoded`: ordered pairs.
+    Form,
+    /// Opaque.
+    Bytes,
+}
+
+impl StatedBody {
+    /// Canonical JSON, compared as it is.
+    pub fn json(text: impl Into<String>) -> Self {
+        Self { kind: BodyKind::Json, content: Content::Text(text.into()), compared: None }
+    }
+}
+
+impl BodyKind {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Text => "text/plain;charset=UTF-8",
+            Self::Form => "application/x-www-form-urlencoded;charset=UTF-8",
+            Self::Bytes => "application/octet-stream",
+        }
     }
 }
 
@@ -132,6 +177,7 @@ impl Submission {
         let method = method.ok_or_else(|| Error::new(ErrorCode::MethodNotAllowed).detail(self.method.clone()))?;
         context.destinations.check(&self.target)?;
         let (headers, declared) = check_headers(self.headers, &contract.carrier)?;
+        let compared = self.body.as_ref().and_then(|body| body.compared.clone());
         let body = check_body(self.body, declared)?;
         let expires_in_ms = check_expires_in(self.expires_in)?;
         let fingerprint = Fingerprint::of(
@@ -139,7 +185,7 @@ impl Submission {
             &self.target.href,
             &self.operation,
             body.as_ref().map_or("", |body| &body.media_type),
-            body.as_ref().map(|body| body.text.as_bytes()),
+            body.as_ref().map(|body| compared.as_ref().map_or(body.content.as_bytes(), |text| text.as_bytes())),
         );
         Ok(Submit {
             intent: IntentId::new(intent),
@@ -223,22 +269,22 @@ fn is_field_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte == b'\t')
 }
 
-fn check_body(text: Option<String>, declared: Option<String>) -> Result<Option<Body>, Error> {
-    let Some(text) = text else {
-        return match declared {
-            None => Ok(None),
-            Some(_) => Err(Error::new(ErrorCode::HeaderInvalid).detail("content-type")),
-        };
+fn check_body(stated: Option<StatedBody>, declared: Option<String>) -> Result<Option<Body>, Error> {
+    let wrong_type = || Error::new(ErrorCode::HeaderInvalid).detail("content-type");
+    let Some(StatedBody { kind, content, .. }) = stated else {
+        return if declared.is_none() { Ok(None) } else { Err(wrong_type()) };
     };
-    if text.len() > BODY_MAX_BYTES {
+    if content.as_bytes().len() > BODY_MAX_BYTES {
         return Err(ErrorCode::BodyTooLarge.into());
     }
-    let media_type = declared.unwrap_or_else(|| "application/json".to_owned());
+    let media_type = declared.unwrap_or_else(|| kind.media_type().to_owned());
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence != "application/json" && !essence.ends_with("+json") {
-        return Err(Error::new(ErrorCode::HeaderInvalid).detail("content-type"));
+    let names_json = essence == "application/json" || essence.ends_with("+json");
+    match kind {
+        BodyKind::Json if !names_json => Err(wrong_type()),
+        BodyKind::Form if essence != "application/x-www-form-urlencoded" => Err(wrong_type()),
+        _ => Ok(Some(Body { media_type, content })),
     }
-    Ok(Some(Body { media_type, text }))
 }
 
 fn check_expires_in(expires_in: ExpiresIn) -> Result<Option<u64>, Error> {

@@ -11,7 +11,8 @@ use crate::core::contract::Contract;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::key::ContractHash;
 use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS, REASON_MAX_BYTES};
-use crate::core::submission::{Destinations, ExpiresIn, Reference, Submission, scope_hash};
+use crate::core::record::Content;
+use crate::core::submission::{BodyKind, Destinations, ExpiresIn, Reference, StatedBody, Submission, scope_hash};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -85,10 +86,44 @@ struct PlainSubmission {
     url: String,
     #[serde(default)]
     headers: Vec<(String, String)>,
-    /// Canonical JSON text.
-    body: Option<String>,
+    body: Option<PlainBody>,
     has_expires_in: bool,
     expires_in: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct PlainBody {
+    kind: PlainKind,
+    /// All kinds but bytes.
+    text: Option<String>,
+    bytes: Option<serde_bytes::ByteBuf>,
+    compared: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum PlainKind {
+    Json,
+    Text,
+    Form,
+    Bytes,
+}
+
+impl PlainBody {
+    fn stated(self) -> Result<StatedBody, Error> {
+        let content = match (self.text, self.bytes) {
+            (Some(text), None) => Content::Text(text),
+            (None, Some(bytes)) => Content::Bytes(bytes.into_vec()),
+            _ => return Err(ErrorCode::BodyUnstorable.into()),
+        };
+        let kind = match self.kind {
+            PlainKind::Json => BodyKind::Json,
+            PlainKind::Text => BodyKind::Text,
+            PlainKind::Form => BodyKind::Form,
+            PlainKind::Bytes => BodyKind::Bytes,
+        };
+        Ok(StatedBody { kind, content, compared: self.compared })
+    }
 }
 
 /// Reads a submission; its URL is relative to `base`.
@@ -104,7 +139,7 @@ pub(super) fn submission(plain: JsValue, base: &str) -> Result<Submission, Error
         method: plain.method,
         target: url::parse(&plain.url, Some(base))?,
         headers: plain.headers,
-        body: plain.body,
+        body: plain.body.map(PlainBody::stated).transpose()?,
         expires_in: match (plain.has_expires_in, plain.expires_in) {
             (false, _) => ExpiresIn::Default,
             (true, None) => ExpiresIn::Never,

@@ -28,7 +28,7 @@ pub(crate) async fn open(scope: &str) -> Result<RawQueue, JsValue> {
 pub(crate) fn submit(queue: &RawQueue, reference: &str, amount: u32) -> Promise {
     let submission = format!(
         r#"{{"operation":"pay","hasReference":true,"reference":"{reference}","method":"POST","url":"/payments",
-            "headers":[],"body":"{{\"amount\":{amount}}}","hasExpiresIn":true,"expiresIn":null}}"#
+            "headers":[],"body":{{"kind":"json","text":"{{\"amount\":{amount}}}"}},"hasExpiresIn":true,"expiresIn":null}}"#
     );
     queue.submit(JSON::parse(&submission).unwrap())
 }

@@ -1,6 +1,6 @@
 //! What the app decides, as it states it.
 
-use intento::core::submission::{ExpiresIn, Reference, Submission, Target};
+use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission, Target};
 
 use super::ORIGIN;
 
@@ -12,7 +12,7 @@ pub fn decision(number: u32) -> Submission {
         method: "POST".to_owned(),
         target: target(),
         headers: Vec::new(),
-        body: Some(body(number)),
+        body: Some(StatedBody::json(body(number))),
         expires_in: ExpiresIn::Default,
     }
 }

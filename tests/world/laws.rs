@@ -7,6 +7,7 @@ use intento::core::contract::Contract;
 use intento::core::effect::Dispatch;
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{IntentId, ScopeHash};
+use intento::core::record::Content;
 use intento::core::record::{Record, RecordKey};
 use intento::core::time::LedgerClock;
 
@@ -26,7 +27,7 @@ pub struct Laws {
 
 struct FirstSend {
     at_ms: u64,
-    wire: (String, Vec<(String, String)>, Option<String>),
+    wire: (String, Vec<(String, String)>, Option<Content>),
 }
 
 impl Laws {

@@ -6,6 +6,7 @@ use intento::core::contract::{Answer, Facts, Fault, Observation};
 use intento::core::effect::Dispatch;
 use intento::core::input::Input;
 use intento::core::key::IntentId;
+use intento::core::record::Content;
 
 use super::{Event, RealmNo, World};
 
@@ -89,7 +90,10 @@ impl World {
     pub(super) fn send(&mut self, realm: RealmNo, dispatch: Dispatch) {
         let carried = dispatch.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("idempotency-key"));
         let key = carried.map(|(_, value)| value.clone()).unwrap_or_default();
-        let body = dispatch.body.unwrap_or_default();
+        let body = match dispatch.body {
+            Some(Content::Text(text)) => text,
+            Some(Content::Bytes(_)) | None => String::new(),
+        };
         let turn = self.next_turn();
         let (intent, attempt) = (dispatch.intent, dispatch.attempt);
         self.server.keys_of.entry(body.clone()).or_default().insert(key.clone());

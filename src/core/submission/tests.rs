@@ -20,7 +20,7 @@ fn good() -> Submission {
         method: "POST".to_owned(),
         target: shop(),
         headers: vec![("X-Tenant".to_owned(), "7".to_owned())],
-        body: Some("{\"amount\":15000}".to_owned()),
+        body: Some(StatedBody::json("{\"amount\":15000}".to_owned())),
         expires_in: ExpiresIn::Default,
     }
 }
@@ -100,7 +100,7 @@ fn bad_input_is_refused_with_its_code() {
         (HeaderInvalid, Submission { body: None, ..with_header("content-type", "application/json") }),
         (HeaderInvalid, Submission { headers: vec![("a".into(), "1".into()), ("A".into(), "2".into())], ..good() }),
         (HeaderInvalid, Submission { headers: many, ..good() }),
-        (BodyTooLarge, Submission { body: Some("x".repeat(BODY_MAX_BYTES + 1)), ..good() }),
+        (BodyTooLarge, Submission { body: Some(StatedBody::json("x".repeat(BODY_MAX_BYTES + 1))), ..good() }),
         (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(0.0), ..good() }),
         (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(-1.0), ..good() }),
         (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(f64::NAN), ..good() }),
@@ -119,7 +119,7 @@ fn what_is_at_a_bound_is_good() {
         named(&"x".repeat(REFERENCE_MAX_BYTES)),
         with_header("x-long", &"x".repeat(HEADER_VALUE_MAX_BYTES)),
         with_header("content-type", "application/vnd.shop+json; charset=utf-8"),
-        Submission { body: Some("x".repeat(BODY_MAX_BYTES)), ..good() },
+        Submission { body: Some(StatedBody::json("x".repeat(BODY_MAX_BYTES))), ..good() },
         Submission { body: None, ..good() },
         Submission { reference: Reference::OptedOut, ..good() },
         Submission { expires_in: ExpiresIn::Never, ..good() },
@@ -158,7 +158,7 @@ fn the_fingerprint_ignores_the_key_and_sees_the_rest() {
     let differ = [
         Submission { method: "PUT".to_owned(), ..good() },
         Submission { operation: "refund".to_owned(), ..good() },
-        Submission { body: Some("{\"amount\":15001}".to_owned()), ..good() },
+        Submission { body: Some(StatedBody::json("{\"amount\":15001}".to_owned())), ..good() },
         Submission { body: None, ..good() },
         to(Target { href: "https://api.shop.example/payments?x".to_owned(), ..shop() }),
     ];
@@ -172,7 +172,7 @@ fn the_fingerprint_ignores_the_key_and_sees_the_rest() {
 fn law_11_a_submission_shows_no_secret() {
     let mut submission = with_header("x-note", "canary-header");
     submission.target.href = "https://api.shop.example/payments?token=canary-url".to_owned();
-    submission.body = Some("{\"card\":\"canary-body\"}".to_owned());
+    submission.body = Some(StatedBody::json("{\"card\":\"canary-body\"}"));
     assert!(!format!("{submission:?}").contains("canary"));
     let refused = change(Submission { headers: vec![("Cookie".to_owned(), "canary".to_owned())], ..submission });
     assert!(!format!("{refused:?}").contains("canary"));

@@ -17,7 +17,7 @@ use crate::core::intent::{HeldReason, IntentRecord, Purpose, Request, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use crate::core::limits::{ATTEMPT_DEADLINE_MS, BACKOFF_CAP_MS, LEASE_SLACK_MS};
-use crate::core::record::{Body, Overlay, Payload, Record, RecordKey, Stop, Versioned};
+use crate::core::record::{Body, Content, Overlay, Payload, Record, RecordKey, Stop, Versioned};
 use crate::core::time::{LedgerClock, Moment, Reading, RealmClock};
 use crate::core::transition::apply;
 
@@ -189,7 +189,7 @@ fn submit(number: u8) -> Submit {
             origin: ORIGIN.to_owned(),
             headers: Vec::new(),
         },
-        body: Some(Body { media_type: "application/json".to_owned(), text: body }),
+        body: Some(Body { media_type: "application/json".to_owned(), content: Content::Text(body) }),
         expires_in_ms: Some(24 * HOUR),
     }
 }

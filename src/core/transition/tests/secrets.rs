@@ -14,8 +14,10 @@ fn secret_submit() -> Submit {
     let mut submit = submit(1);
     submit.request.url = format!("{ORIGIN}/payments?token={CANARY}-url");
     submit.request.headers = vec![("x-note".to_owned(), format!("{CANARY}-header"))];
-    submit.body =
-        Some(Body { media_type: "application/json".to_owned(), text: format!("{{\"card\":\"{CANARY}-body\"}}") });
+    submit.body = Some(Body {
+        media_type: "application/json".to_owned(),
+        content: Content::Text(format!("{{\"card\":\"{CANARY}-body\"}}")),
+    });
     submit
 }
 
@@ -60,7 +62,7 @@ fn law_11_debug_shows_no_secret() {
         method: Method::Post,
         url: submit.request.url.clone(),
         headers: submit.request.headers.clone(),
-        body: submit.body.clone().map(|body| body.text),
+        body: submit.body.clone().map(|body| body.content),
         deadline_ms: 1,
         fact_headers: Vec::new(),
         fact_pointers: Vec::new(),

@@ -32,3 +32,21 @@ fn the_held_reasons_are_those_of_the_face() {
     assert_eq!(face, engine.iter().map(String::as_str).collect());
     assert!(HeldReason::ALL.iter().all(|reason| reason.remedy().ends_with('.')));
 }
+
+/// `docs/errors.md`, made from the codes themselves. `UPDATE_DOCS=1 cargo test --test error_codes` writes it.
+#[test]
+fn every_error_is_documented_as_it_is() {
+    let mut page = String::from(
+        "# Errors\n\nEvery error is an `IntentoError`. Branch on `code`; `blame` says who can mend it, `remedy` how. \
+         This page is made from\nthe codes in `src/core/error.rs`.\n\n| code | cause | blame | remedy |\n|---|---|---|---|\n",
+    );
+    for code in ErrorCode::ALL {
+        let (name, blame) = (code.as_str(), code.blame().as_str());
+        page += &format!("| `{name}` | {} | {blame} | {} |\n", code.cause().replace('|', "\\|"), code.remedy());
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/errors.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), page, "run UPDATE_DOCS=1 cargo test --test error_codes");
+}

@@ -28,11 +28,11 @@ impl Blame {
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $blame:ident, $remedy:literal;)*) => {
+    ($($(#[doc = $cause:literal])* $name:ident = $code:literal, $blame:ident, $remedy:literal;)*) => {
         /// A stable code. The JavaScript face has the same union; a test compares them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ErrorCode {
-            $($(#[$doc])* $name,)*
+            $($(#[doc = $cause])* $name,)*
         }
 
         impl ErrorCode {
@@ -40,6 +40,11 @@ macro_rules! codes {
 
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $code,)* }
+            }
+
+            /// What brings it about.
+            pub fn cause(self) -> &'static str {
+                match self { $(Self::$name => concat!($($cause),*).trim_ascii(),)* }
             }
 
             pub fn blame(self) -> Blame {

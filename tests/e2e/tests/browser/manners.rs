@@ -88,3 +88,45 @@ async fn told_all_the_same(listener: &str) -> Result<()> {
     ledger.assert_one_key_per_intent(&[&settled.intent]);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_scope_is_one_queue_however_often_it_is_opened() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.page().await?;
+    let told: (bool, String, String, String) = page
+        .call(
+            "const { openQueue, generic } = await app.load();
+             const options = { scope: 'shared', contract: generic, baseUrl: app.api };
+             const [one, two] = await Promise.all([openQueue(options), openQueue(options)]);
+             const other = await openQueue({ ...options, attemptDeadlineMs: 9_000 }).catch((error) => error.code);
+             one.close();
+             const after = await two.submit(args[0]).then((intent) => intent.receipt.durability);
+             two.close();
+             two.close();
+             const closed = await two.submit(args[0]).catch((error) => error.code);
+             return [one === two, other, after, closed];",
+            json!([payment("order-842")]),
+        )
+        .await?;
+    let expected = (true, "options_conflict".to_owned(), "strong".to_owned(), "closed".to_owned());
+    assert_eq!(told, expected);
+    Ok(())
+}
+
+/// What the README shows first must work as it stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_quick_start_of_the_readme_runs() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.blank_page().await?;
+    let readme = include_str!("../../../../README.md");
+    let block = readme.split("```ts\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    let (imports, code): (Vec<&str>, Vec<&str>) = block.lines().partition(|line| line.starts_with("import "));
+    assert_eq!(imports.len(), 2, "the quick start imports the package and a contract");
+    assert!(block.lines().filter(|line| !line.is_empty()).count() <= 10, "ten lines");
+    let code = code.join("\n").replace("'https://api.shop.example'", "app.api");
+    let setting = "const { openQueue, generic } = await app.load(); const user = { id: 'shopper' };";
+    let kind: String = page.call(&format!("{setting}\n{code}\nreturn now.kind;"), json!([])).await?;
+    assert_eq!(kind, "succeeded");
+    assert_eq!(bench.shop.ledger()?.tally(), charged_once(1));
+    Ok(())
+}

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Array, JSON, Promise, Reflect};
+use js_sys::{Array, JSON, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, Response, ResponseType};
+use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType};
 
 use super::sys::{fetch, object, set};
 use super::url;
@@ -76,7 +76,7 @@ fn init(dispatch: &Dispatch) -> JsValue {
     match &dispatch.body {
         None => {}
         Some(Content::Text(text)) => set(&init, "body", &JsValue::from_str(text)),
-        Some(Content::Bytes(bytes)) => set(&init, "body", &js_sys::Uint8Array::from(bytes.as_slice())),
+        Some(Content::Bytes(bytes)) => set(&init, "body", &Uint8Array::from(bytes.as_slice())),
     }
     init
 }
@@ -101,28 +101,41 @@ impl Flight {
             return Err(Fault::Network);
         }
         let header = |name: &str| response.headers().get(name).ok().flatten();
-        let announced = header("content-length").and_then(|length| length.parse::<usize>().ok());
-        if announced.is_some_and(|length| length > ANSWER_MAX_BYTES) {
-            if let Some(controller) = &self.controller {
-                controller.abort();
-            }
-            return Err(Fault::TooLarge);
-        }
         let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
         let mut headers = BTreeMap::new();
         for name in &self.fact_headers {
             header(name).and_then(|value| headers.insert(name.clone(), value));
         }
-        let text = JsFuture::from(response.text().map_err(|_| Fault::Truncated)?).await;
-        let text = text.ok().and_then(|text| text.as_string()).ok_or(Fault::Truncated)?;
-        if text.len() > ANSWER_MAX_BYTES {
-            return Err(Fault::TooLarge);
-        }
+        let text = self.text(&response).await?;
         let pointers = self.pointers(media_type.as_deref(), &text)?;
         let status = response.status();
         let facts = Facts { status, media_type: media_type.clone(), headers, pointers, body_empty: text.is_empty() };
         let body = (!text.is_empty()).then_some(text);
         Ok((Observation::Reply(facts), Some(Answer { status, media_type, body })))
+    }
+
+    /// The body as text. Reading stops at the bound, whatever length was announced.
+    async fn text(&self, response: &Response) -> Result<String, Fault> {
+        let Some(stream) = response.body() else { return Ok(String::new()) };
+        let reader = stream.get_reader().dyn_into::<ReadableStreamDefaultReader>().map_err(|_| Fault::Truncated)?;
+        let mut bytes = Vec::new();
+        loop {
+            let step = JsFuture::from(reader.read()).await.map_err(|_| Fault::Truncated)?;
+            let member = |name: &str| Reflect::get(&step, &JsValue::from_str(name)).map_err(|_| Fault::Truncated);
+            if member("done")?.is_truthy() {
+                break;
+            }
+            bytes.extend(Uint8Array::new(&member("value")?).to_vec());
+            if bytes.len() > ANSWER_MAX_BYTES {
+                if let Some(controller) = &self.controller {
+                    controller.abort();
+                }
+                return Err(Fault::TooLarge);
+            }
+        }
+        // As `Response.text()` does: malformed UTF-8 becomes U+FFFD, a byte order mark goes.
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
     }
 
     /// The scalars at the contract's pointers. JSON that does not parse was cut off on its way.

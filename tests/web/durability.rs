@@ -60,3 +60,22 @@ async fn a_thousand_submits_in_one_turn_share_at_most_five_transactions() {
     let ids: js_sys::Set = js_sys::Set::new(&Array::from(&stored).map(&mut |stored, _, _| of_intent(&stored, "id")));
     assert_eq!(ids.size(), 1_000);
 }
+
+#[wasm_bindgen_test]
+async fn an_answer_beyond_the_bound_is_not_read_on() {
+    spy::install();
+    spy::answer_posts_without_end();
+    let queue = open("endless").await.unwrap();
+    let stored = outcome(submit(&queue, "order-1", 1)).await.unwrap();
+    let id = of_intent(&stored, "id").as_string().unwrap();
+    for _ in 0..100 {
+        let known = outcome(queue.intent(id.clone())).await.unwrap();
+        if member(&known, "cause") == "truncated" {
+            queue.close();
+            assert!(spy::read_bytes() < 3.0 * 1024.0 * 1024.0, "{} bytes were read", spy::read_bytes());
+            return;
+        }
+        wait_ms(100).await;
+    }
+    panic!("it never ended");
+}

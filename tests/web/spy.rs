@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 const INSTALL: &str = r#"
 (() => {
   if (globalThis.__spy) return;
-  const spy = (globalThis.__spy = { transactions: [], requests: 0, abortAfterSuccess: false, answer: null });
+  const spy = (globalThis.__spy = { transactions: [], requests: 0, abortAfterSuccess: false, answer: null, endless: false, readBytes: 0 });
   const entries = new WeakMap();
   const begin = IDBDatabase.prototype.transaction;
   IDBDatabase.prototype.transaction = function (shelves, mode, options) {
@@ -32,6 +32,14 @@ const INSTALL: &str = r#"
   const send = globalThis.fetch;
   globalThis.fetch = (...args) => {
     spy.requests += 1;
+    if (spy.endless && args[1]?.method === 'POST') {
+      const headers = { 'content-type': 'application/json' };
+      const pull = (controller) => {
+        spy.readBytes += 65536;
+        controller.enqueue(new Uint8Array(65536).fill(32));
+      };
+      return Promise.resolve(new Response(new ReadableStream({ pull }), { status: 201, headers }));
+    }
     if (spy.answer && args[1]?.method === 'POST') {
       const headers = { 'content-type': 'application/json' };
       return Promise.resolve(new Response(spy.answer.body, { status: spy.answer.status, headers }));
@@ -44,7 +52,9 @@ const INSTALL: &str = r#"
 /// Installs the spy, once, and forgets what it saw before.
 pub(crate) fn install() {
     eval(INSTALL);
-    eval("Object.assign(__spy, { transactions: [], requests: 0, abortAfterSuccess: false, answer: null })");
+    eval(
+        "Object.assign(__spy, { transactions: [], requests: 0, abortAfterSuccess: false, answer: null, endless: false, readBytes: 0 })",
+    );
 }
 
 /// From now on, transactions that put an intent are aborted after the put's request has succeeded.
@@ -55,6 +65,16 @@ pub(crate) fn abort_after_success(on: bool) {
 /// From now on, every POST is answered with this JSON: the test server has no API.
 pub(crate) fn answer_posts(status: u16, body: &str) {
     eval(&format!("__spy.answer = {{ status: {status}, body: '{body}' }}"));
+}
+
+/// From now on, every POST is answered 201 with a body that never ends.
+pub(crate) fn answer_posts_without_end() {
+    eval("__spy.endless = true");
+}
+
+/// Bytes of such bodies that were asked for.
+pub(crate) fn read_bytes() -> f64 {
+    eval("__spy.readBytes").as_f64().unwrap()
 }
 
 /// Readwrite transactions begun since [`install`].

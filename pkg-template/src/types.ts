@@ -71,7 +71,7 @@ export interface Receipt {
 
 /** Why an unfinished intent is waiting. */
 export type Cause =
-  | 'not_sent' | 'in_flight' | 'interrupted' | 'resumed' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
+  | 'not_sent' | 'in_flight' | 'interrupted' | 'resumed' | 'processing' | 'network' | 'timeout' | 'not_the_server' | 'truncated'
   | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear';
 
 /** Why a held intent needs the app or a person. */

@@ -26,6 +26,7 @@ type Brought = (Observation, Option<Answer>);
 pub struct Flight {
     response: Result<Promise, Fault>,
     controller: Option<AbortController>,
+    url: String,
     timed_out: Rc<Cell<bool>>,
     _deadline: Option<Timeout>,
     fact_headers: Vec<String>,
@@ -39,6 +40,7 @@ pub fn send(dispatch: &Dispatch, destinations: &Destinations) -> Flight {
     let mut flight = Flight {
         response: Err(Fault::Forbidden),
         controller: None,
+        url: dispatch.url.clone(),
         timed_out: timed_out.clone(),
         _deadline: None,
         fact_headers: dispatch.fact_headers.clone(),
@@ -67,7 +69,7 @@ fn init(dispatch: &Dispatch) -> JsValue {
     let pair = |(name, value): &(String, String)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(value));
     let headers: Array = dispatch.headers.iter().map(pair).collect();
     let init = object(&[
-        ("method", JsValue::from_str(dispatch.method.as_str())),
+        ("method", JsValue::from_str(dispatch.method)),
         ("headers", headers.into()),
         ("redirect", JsValue::from_str("manual")),
         ("cache", JsValue::from_str("no-store")),
@@ -104,7 +106,7 @@ impl Flight {
         let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
         let mut headers = BTreeMap::new();
         for name in &self.fact_headers {
-            header(name).and_then(|value| headers.insert(name.clone(), value));
+            header(name).map(|value| self.fact(name, value)).and_then(|value| headers.insert(name.clone(), value));
         }
         let text = self.text(&response).await?;
         let pointers = self.pointers(media_type.as_deref(), &text)?;
@@ -112,6 +114,14 @@ impl Flight {
         let facts = Facts { status, media_type: media_type.clone(), headers, pointers, body_empty: text.is_empty() };
         let body = (!text.is_empty()).then_some(text);
         Ok((Observation::Reply(facts), Some(Answer { status, media_type, body })))
+    }
+
+    /// A header as a fact. `Location` may be relative to what was asked (RFC 9110 section 10.2.2).
+    fn fact(&self, name: &str, value: String) -> String {
+        match name {
+            "location" => url::parse(&value, Some(&self.url)).map_or(value, |target| target.href),
+            _ => value,
+        }
     }
 
     /// The body as text. Reading stops at the bound, whatever length was announced.

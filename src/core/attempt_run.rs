@@ -2,11 +2,11 @@
 //! intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
 
 use super::backoff::Jitter;
-use super::change::{Change, Grant, NotSent, RecordFacts, TakeClaim};
+use super::change::{Change, Grant, NotSent, Polled, RecordFacts, TakeClaim};
 use super::contract::{Answer, Contract, Observation};
 use super::effect::Dispatch;
 use super::input::Credentials;
-use super::intent::{IntentRecord, Purpose};
+use super::intent::{IntentRecord, Polling, Purpose};
 use super::key::{ChangeId, IntentId, RealmId};
 use super::limits::RECORD_TRIES_MAX;
 use super::time::Stamp;
@@ -19,8 +19,17 @@ pub struct AttemptRun {
     step: Step,
     /// Cleared by `freeze`, `pagehide` or a lost lock, in the task that brings it; the guard checks it (P2.5).
     may_send: bool,
+    errand: Errand,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errand {
+    Send,
     /// The intent is held for credentials, and those of this realm were not refused (P7.3).
-    fresh_credentials: bool,
+    SendWithFreshCredentials,
+    /// To fetch the result of what the server accepted. Never sends (P2.1).
+    Poll,
 }
 
 #[derive(Debug)]
@@ -29,6 +38,7 @@ enum Step {
     Authorizing,
     Claiming { credentials: Credentials },
     Sending { flight: Box<Flight> },
+    Looking { fence: u64 },
     Recording { flight: Box<Flight>, facts: Box<RecordFacts>, tries: u32 },
     Releasing,
 }
@@ -64,8 +74,8 @@ pub struct Terms {
 }
 
 impl AttemptRun {
-    pub fn new(intent: IntentId, fresh_credentials: bool) -> Self {
-        Self { intent, step: Step::Reaching, may_send: true, fresh_credentials }
+    pub fn new(intent: IntentId, errand: Errand) -> Self {
+        Self { intent, step: Step::Reaching, may_send: true, errand }
     }
 
     pub fn is_reaching(&self) -> bool {
@@ -96,11 +106,11 @@ impl AttemptRun {
             intent: self.intent.clone(),
             nonce: terms.nonce,
             owner: terms.owner,
-            purpose: Purpose::Send,
+            purpose: if self.errand == Errand::Poll { Purpose::Poll } else { Purpose::Send },
             lock_held: false,
             attempt_ms: terms.attempt_ms,
             window_ms: terms.window_ms,
-            fresh_credentials: self.fresh_credentials,
+            fresh_credentials: self.errand == Errand::SendWithFreshCredentials,
         }))
     }
 
@@ -109,8 +119,11 @@ impl AttemptRun {
     /// advances by the larger of the two.
     pub fn claimed(&mut self, grant: Grant, terms: &Terms, now: &Stamp, jitter: Jitter) -> Next {
         let Step::Claiming { credentials } = &mut self.step else { return Next::Finished };
-        let Some(attempt) = grant.attempt else { return Next::Finished };
         let credentials = core::mem::take(credentials);
+        if self.errand == Errand::Poll {
+            return self.look(grant, credentials, terms);
+        }
+        let Some(attempt) = grant.attempt else { return Next::Finished };
         let lease_holds = now.at_ms.saturating_add(terms.attempt_ms) <= grant.lease_until_ms;
         let usable_ms = grant.contract.window_ms().min(terms.window_ms);
         let may = self.may_send && lease_holds && window_open(&grant.intent, usable_ms, now, terms.attempt_ms);
@@ -125,6 +138,15 @@ impl AttemptRun {
         Next::Send(dispatch)
     }
 
+    /// The claim to poll is durable: ask. A look has no effect, so that neither lease nor window guards it; a realm that
+    /// may be frozen leaves it to the next.
+    fn look(&mut self, grant: Grant, credentials: Credentials, terms: &Terms) -> Next {
+        let Some(polling) = grant.intent.polling.as_ref().filter(|_| self.may_send) else { return Next::Finished };
+        let dispatch = look(&grant, polling, credentials, terms.attempt_ms);
+        self.step = Step::Looking { fence: grant.fence };
+        Next::Send(Box::new(dispatch))
+    }
+
     /// Something came back, or nothing did.
     pub fn fetched(
         &mut self,
@@ -133,13 +155,27 @@ impl AttemptRun {
         fact: ChangeId,
         jitter: Jitter,
     ) -> Next {
+        let intent = self.intent.clone();
         let step = core::mem::replace(&mut self.step, Step::Releasing);
-        let Step::Sending { flight } = step else {
-            self.step = step;
-            return Next::Finished;
+        let flight = match step {
+            Step::Sending { flight } => flight,
+            Step::Looking { fence } => {
+                return Next::Commit(Change::Polled(Box::new(Polled {
+                    intent,
+                    fence,
+                    fact,
+                    observation,
+                    answer,
+                    jitter,
+                })));
+            }
+            other => {
+                self.step = other;
+                return Next::Finished;
+            }
         };
         let facts = Box::new(RecordFacts {
-            intent: self.intent.clone(),
+            intent,
             attempt: flight.attempt,
             fence: flight.fence,
             fact,
@@ -181,25 +217,48 @@ fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: 
     if let Some(body) = &grant.body {
         headers.push(("content-type".to_owned(), body.media_type.clone()));
     }
-    // Credentials come from a callback at each attempt: they must not displace the key or the frozen headers.
-    let taken = |name: &str, headers: &[(String, String)]| {
-        name.eq_ignore_ascii_case(&key_name) || headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
-    };
-    for (name, value) in credentials.0 {
-        if !taken(&name, &headers) {
-            headers.push((name, value));
-        }
-    }
+    add_credentials(&mut headers, credentials, &key_name);
     headers.push((key_name, key_value));
     Dispatch {
         intent: grant.intent.id.clone(),
         attempt,
-        method: request.method,
+        method: request.method.as_str(),
         url: request.url.clone(),
         headers,
         body: grant.body.as_ref().map(|body| body.content.clone()),
         deadline_ms,
         fact_headers: grant.contract.fact_headers(),
         fact_pointers: grant.contract.fact_pointers(),
+    }
+}
+
+/// A `GET` of the result, with the key, so that the server can say whose result it is.
+fn look(grant: &Grant, polling: &Polling, credentials: Credentials, deadline_ms: u64) -> Dispatch {
+    let (key_name, key_value) = grant.intent.carrier.header(&grant.intent.key);
+    let mut headers = grant.intent.request.headers.clone();
+    add_credentials(&mut headers, credentials, &key_name);
+    headers.push((key_name, key_value));
+    Dispatch {
+        intent: grant.intent.id.clone(),
+        attempt: grant.intent.history.total,
+        method: "GET",
+        url: polling.url.clone(),
+        headers,
+        body: None,
+        deadline_ms,
+        fact_headers: grant.contract.fact_headers(),
+        fact_pointers: grant.contract.fact_pointers(),
+    }
+}
+
+fn add_credentials(headers: &mut Vec<(String, String)>, credentials: Credentials, key_name: &str) {
+    // Credentials come from a callback at each attempt: they must not displace the key or the frozen headers.
+    let taken = |name: &str, headers: &[(String, String)]| {
+        name.eq_ignore_ascii_case(key_name) || headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    };
+    for (name, value) in credentials.0 {
+        if !taken(&name, headers) {
+            headers.push((name, value));
+        }
     }
 }

@@ -15,6 +15,8 @@ pub enum Change {
     Claim(TakeClaim),
     /// The facts that an attempt brought. `apply` judges them with the stored contract and every attempt.
     Record(Box<RecordFacts>),
+    /// What a look at the result of an accepted intent brought.
+    Polled(Box<Polled>),
     /// The guard refused, or the realm gave up before `fetch`: the attempt left nothing.
     NotSent(NotSent),
     /// Ends an intent that was never sent.
@@ -115,6 +117,18 @@ pub struct RecordFacts {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Polled {
+    pub intent: IntentId,
+    /// Of the claim to poll.
+    pub fence: u64,
+    pub fact: ChangeId,
+    pub observation: Observation,
+    /// Kept only if it settles the intent.
+    pub answer: Option<Answer>,
+    pub jitter: Jitter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSent {
     pub intent: IntentId,
     pub attempt: u32,
@@ -206,6 +220,7 @@ impl Change {
             Self::NotSent(not_sent) => Some(&not_sent.intent),
             Self::Replace(replace) => Some(&replace.successor.intent),
             Self::Delivered(delivered) => Some(&delivered.intent),
+            Self::Polled(polled) => Some(&polled.intent),
             Self::Cancel(intent)
             | Self::Acknowledge(intent)
             | Self::Resume(intent)

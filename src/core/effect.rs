@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::change::{Applied, Change};
-use super::contract::{Answer, Method};
+use super::contract::Answer;
 use super::input::{CommitError, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
@@ -40,7 +40,7 @@ pub enum Effect {
 pub struct Dispatch {
     pub intent: IntentId,
     pub attempt: u32,
-    pub method: Method,
+    pub method: &'static str,
     pub url: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<Content>,

@@ -48,6 +48,9 @@ pub struct IntentRecord {
     /// When the first attempt that could have left was recorded: the window starts here (law 7).
     pub first_sent: Option<Stamp>,
 
+    /// Where its result is, once the server has accepted it.
+    #[serde(default)]
+    pub polling: Option<Polling>,
     pub delivery: Delivery,
     pub predecessor: Option<IntentId>,
     pub successor: Option<IntentId>,
@@ -163,6 +166,8 @@ pub enum Cause {
     InFlight,
     /// It was held, and may run again.
     Resumed,
+    /// The server accepted it and is working on it.
+    Processing,
     /// It was being sent, and nothing was recorded: a reload, a crash, a closed tab.
     Interrupted,
     Network,
@@ -210,11 +215,6 @@ impl HeldReason {
         Self::Accepted,
     ];
 
-    /// Can sending again, with the same key, be the remedy? A 202 is never sent again.
-    pub fn is_resumable(self) -> bool {
-        self != Self::Accepted
-    }
-
     /// What the app or a person can do, in one sentence.
     pub fn remedy(self) -> &'static str {
         match self {
@@ -229,7 +229,7 @@ impl HeldReason {
             Self::ConflictingAnswers => {
                 "Answers contradict one another: compare the server's records with the journal."
             }
-            Self::Accepted => "The server accepted it and is still working: look the result up by its reference.",
+            Self::Accepted => "The server accepted it and its result did not come: look it up by its reference.",
         }
     }
 }
@@ -254,6 +254,17 @@ pub enum Evidence {
     /// A refusal that another delivery need not get (P5.4).
     Unstored,
     Reconciliation,
+}
+
+/// Fetching the result of an accepted intent. Never sends it again (P2.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Polling {
+    /// Absolute, on the intent's own origin.
+    pub url: String,
+    /// Looks that brought no result.
+    pub looks: u32,
+    /// The last change that recorded a look (P1.1).
+    pub last: Option<ChangeId>,
 }
 
 /// Handing the outcome to the app: at least once, acknowledged (P7).

@@ -44,6 +44,12 @@ pub enum JournalEvent {
     Held {
         reason: HeldReason,
     },
+    /// A look at the result of an accepted intent.
+    Polled {
+        fence: u64,
+        reading: AttemptReading,
+    },
+    Accepted,
     Resumed {
         from: HeldReason,
     },

@@ -31,6 +31,10 @@ pub const ATTEMPTS_KEPT: usize = 16;
 pub const ATTEMPTS_MAX: u32 = 200;
 /// "Still in progress" answers in a row before the intent is held as unresolved.
 pub const IN_PROGRESS_REPEATS_MAX: u32 = 30;
+/// Looks at the result of an accepted intent before it is held.
+pub const POLLS_MAX: u32 = 200;
+/// The shortest pause between two looks.
+pub const POLL_PAUSE_MIN_MS: u64 = 1_000;
 /// Answers of unknown standing in a row before the intent is held as unresolved.
 pub const UNCLEAR_REPEATS_MAX: u32 = 5;
 

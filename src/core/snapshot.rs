@@ -71,6 +71,7 @@ impl Snapshot {
         let (cause, held_reason) = match &intent.state {
             _ if sending => (Some(Cause::InFlight), None),
             State::Queued => (Some(Cause::NotSent), None),
+            State::Accepted => (Some(Cause::Processing), None),
             State::Waiting { cause } => (Some(*cause), None),
             State::Held { reason } => (None, Some(*reason)),
             _ => (None, None),

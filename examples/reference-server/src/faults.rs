@@ -24,6 +24,9 @@ use crate::wire::Ticket;
 /// The longest delay or stall that can be asked for.
 const MAX_DELAY: Duration = Duration::from_secs(600);
 
+/// The name of its switch in the wire log.
+pub(crate) const ACCEPT_MS: &str = "accept_ms";
+
 const CAPTIVE_PORTAL: &str = "<!doctype html><title>Wi-Fi</title><h1>Sign in to use this network</h1>";
 
 /// What is armed. Counts are "the next N payment requests".
@@ -46,6 +49,11 @@ pub(crate) struct Faults {
     /// A pause between handler and T1 that no timeout sees, as of a stopped process. The next
     /// request only.
     stall_before_commit_ms: u64,
+    /// A payment that may run is answered 202 at once, and its run pauses this long before T1, on
+    /// its own and unseen by any timeout; until set to 0. The lease is not stretched: longer than
+    /// what is left of it, a repeated POST may take the run over, and then only the later run
+    /// commits. A lost answer loses the 202.
+    accept_ms: u64,
     /// The process aborts after T0 and the handler, before T1.
     crash_before_commit: u32,
     /// The process aborts after T1, before the answer.
@@ -71,6 +79,7 @@ impl Default for Faults {
             html: 0,
             stall_handler: 0,
             stall_before_commit_ms: 0,
+            accept_ms: 0,
             crash_before_commit: 0,
             crash_after_commit: 0,
             drop_after_commit: 0,
@@ -91,6 +100,7 @@ pub(crate) struct Plan {
     front: Option<Front>,
     stall_handler: bool,
     stall_before_commit: Duration,
+    accept: Duration,
     crash: Option<Crash>,
     lost: Option<Lost>,
     delay: Duration,
@@ -166,6 +176,7 @@ impl Faults {
         plan.stall_handler = take_one(&mut self.stall_handler);
         let stall = Duration::from_millis(std::mem::take(&mut self.stall_before_commit_ms));
         plan.stall_before_commit = stall.min(MAX_DELAY);
+        plan.accept = Duration::from_millis(self.accept_ms).min(MAX_DELAY);
         plan.crash = if take_one(&mut self.crash_before_commit) {
             Some(Crash::BeforeCommit)
         } else if take_one(&mut self.crash_after_commit) {
@@ -214,9 +225,14 @@ impl Plan {
         }
     }
 
+    /// The client is told 202 and does not wait for the run.
+    pub(crate) fn accepts(&self) -> bool {
+        !self.accept.is_zero()
+    }
+
     /// Between handler and T1.
     pub(crate) async fn stall_before_commit(&self) {
-        tokio::time::sleep(self.stall_before_commit).await;
+        tokio::time::sleep(self.stall_before_commit.max(self.accept)).await;
     }
 
     /// Ends the process, without any cleaning up, if this request is to crash here.
@@ -226,7 +242,8 @@ impl Plan {
         }
     }
 
-    /// The switch that acts on this request, for the wire log.
+    /// The switch that acts on this request, for the wire log. [`ACCEPT_MS`] is not known yet: it
+    /// acts only on a request that is granted its run.
     fn name(&self) -> Option<&'static str> {
         if let Some(front) = self.front {
             return Some(front.name());

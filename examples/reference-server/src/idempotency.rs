@@ -16,10 +16,11 @@ use sha2::{Digest, Sha256};
 use crate::App;
 use crate::database::DatabaseError;
 use crate::decide::Fingerprint;
-use crate::faults::{Crash, Plan};
+use crate::faults::{ACCEPT_MS, Crash, Plan};
 use crate::ledger::{Completion, Reservation, Run, Slot};
 use crate::payments::{self, Answer, Outcome, Payment};
 use crate::problem::Problem;
+use crate::status;
 use crate::wire::{Met, Ticket};
 
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -51,7 +52,12 @@ pub(crate) async fn pay(
         Reservation::Granted(run) => {
             // On a task of its own: a client that hangs up must not cut a run between its
             // reservation and its commit.
+            let accepts = plan.accepts();
             let execution = app.executions.spawn(execute(app.clone(), run, payment, plan));
+            if accepts {
+                ticket.fault(ACCEPT_MS).await?;
+                return Ok(status::accepted());
+            }
             let answer = execution.await.map_err(|_| UNAVAILABLE)??;
             Ok(stored(answer, presented, false))
         }
@@ -133,9 +139,9 @@ async fn execute(app: App, run: Run, payment: Payment, plan: Plan) -> Result<Ans
 }
 
 /// An answer that is stored under the key: the only kind that carries the key's echo.
-fn stored(answer: Answer, presented: &HeaderValue, replayed: bool) -> Response {
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, answer.body).into_response();
+pub(crate) fn stored(answer: Answer, presented: &HeaderValue, replayed: bool) -> Response {
+    let code = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (code, answer.body).into_response();
     let headers = response.headers_mut();
     if let Ok(content_type) = HeaderValue::from_str(&answer.content_type) {
         headers.insert(CONTENT_TYPE, content_type);
@@ -147,7 +153,11 @@ fn stored(answer: Answer, presented: &HeaderValue, replayed: bool) -> Response {
     response
 }
 
-fn presented_key(headers: &HeaderMap) -> Result<&HeaderValue, Problem> {
+/// The key's header as it was sent, for the echo.
+///
+/// # Errors
+/// `KeyMissing` without the header, `KeyMalformed` if it came twice.
+pub(crate) fn presented_key(headers: &HeaderMap) -> Result<&HeaderValue, Problem> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     match (values.next(), values.next()) {
         (None, _) => Err(Problem::KeyMissing),

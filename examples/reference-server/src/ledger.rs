@@ -55,6 +55,18 @@ pub(crate) enum Reservation {
     Expired,
 }
 
+/// What is known of a key, for whoever asks without wanting to run.
+#[derive(Debug)]
+pub(crate) enum Standing {
+    /// Never used, or freed by a transient failure.
+    Unknown,
+    /// A run was granted and has not ended. If its process died, this stays so until a request to
+    /// pay takes it over.
+    InProgress,
+    Stored(Answer),
+    Expired,
+}
+
 /// How T1 ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completion {
@@ -76,6 +88,23 @@ impl Ledger {
                 let reservation = reserve(&tx, slot, fingerprint, lease)?;
                 tx.commit()?;
                 Ok(reservation)
+            })
+            .await
+    }
+
+    /// Reads what is known of a slot. Nothing is reserved, taken over or written.
+    pub(crate) async fn look_up(&self, slot: Slot) -> Result<Standing, DatabaseError> {
+        self.database
+            .run(move |connection| {
+                let tx = connection.transaction()?;
+                Ok(match find(&tx, &slot)?.map(|record| record.state) {
+                    None => Standing::Unknown,
+                    Some(State::InProgress { .. }) => Standing::InProgress,
+                    Some(State::Completed { expires_at }) if now_ms() < expires_at => {
+                        Standing::Stored(read_answer(&tx, &slot)?)
+                    }
+                    Some(State::Completed { .. } | State::Tombstone) => Standing::Expired,
+                })
             })
             .await
     }
@@ -173,14 +202,7 @@ fn reserve(
     lease: Duration,
 ) -> rusqlite::Result<Reservation> {
     let now = now_ms();
-    let record = tx
-        .query_row(
-            "SELECT fingerprint, state, token, lease_until, expires_at
-             FROM reservations WHERE scope = ?1 AND key = ?2",
-            params![slot.scope, slot.key],
-            read_record,
-        )
-        .optional()?;
+    let record = find(tx, &slot)?;
     Ok(match decide(record.as_ref(), now, fingerprint) {
         Decision::Execute => {
             let token = grant_run(tx, &slot, None, now)?;
@@ -214,6 +236,16 @@ fn reserve(
         Decision::Mismatch => Reservation::Mismatch,
         Decision::Expired => Reservation::Expired,
     })
+}
+
+fn find(tx: &Transaction<'_>, slot: &Slot) -> rusqlite::Result<Option<Record>> {
+    tx.query_row(
+        "SELECT fingerprint, state, token, lease_until, expires_at
+         FROM reservations WHERE scope = ?1 AND key = ?2",
+        params![slot.scope, slot.key],
+        read_record,
+    )
+    .optional()
 }
 
 fn grant_run(tx: &Transaction<'_>, slot: &Slot, stale: Option<Token>, now: i64) -> rusqlite::Result<Token> {

@@ -11,6 +11,7 @@
 //! | [`decide`] | what a key may do: a pure function |
 //! | [`ledger`] | T0 and T1, the two transactions around the handler |
 //! | [`payments`] | the handler, which knows nothing of all this |
+//! | `status` | answers who asks after a payment, changing nothing |
 //! | [`mod@inspect`], `control` | what happened, read from the file or over HTTP |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod ledger;
 pub mod payments;
 mod problem;
 mod static_files;
+mod status;
 mod wire;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -204,7 +206,8 @@ fn router(app: App, config: &Config, origins: Vec<HeaderValue>) -> Router {
         .post(idempotency::pay)
         .layer(from_fn_with_state(app.clone(), faults::inject))
         .layer(from_fn_with_state(app.clone(), wire::record));
-    let mut router = Router::new().route("/payments", payments).route("/health", get(health));
+    let mut router =
+        Router::new().route("/payments", payments).route(status::PATH, status::route()).route("/health", get(health));
     if config.control {
         router = router.merge(control::routes());
     }

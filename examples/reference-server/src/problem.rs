@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Seconds a client should wait while another request with its key is running.
-const IN_PROGRESS_RETRY_AFTER_S: u64 = 1;
+pub(crate) const IN_PROGRESS_RETRY_AFTER_S: u64 = 1;
 
 /// Why a request did not run. Details are fixed sentences: nothing of the request is repeated in
 /// them, because requests carry card tokens.
@@ -22,6 +22,7 @@ pub(crate) enum Problem {
     PayloadMismatch,
     InProgress,
     KeyExpired,
+    UnknownKey,
     Declined,
     Unavailable { retry_after_s: Option<u64> },
 }
@@ -34,6 +35,7 @@ impl Problem {
             Self::PayloadMismatch => StatusCode::UNPROCESSABLE_ENTITY,
             Self::InProgress => StatusCode::CONFLICT,
             Self::KeyExpired => StatusCode::GONE,
+            Self::UnknownKey => StatusCode::NOT_FOUND,
             Self::Declined => StatusCode::PAYMENT_REQUIRED,
             Self::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -57,6 +59,7 @@ impl Problem {
             Self::PayloadMismatch => "payload-mismatch",
             Self::InProgress => "in-progress",
             Self::KeyExpired => "key-expired",
+            Self::UnknownKey => "unknown-key",
             Self::Declined => "declined",
             Self::Unavailable { .. } => "unavailable",
         }
@@ -76,6 +79,9 @@ impl Problem {
             Self::InProgress => "A request with this key is running. Send the same request again later.",
             Self::KeyExpired => {
                 "This key was used and its answer is no longer kept. Look the payment up; do not pay again blindly."
+            }
+            Self::UnknownKey => {
+                "Nothing of yours is kept under this key. A request on its way may still arrive, so send the payment with this key and no other."
             }
             Self::Declined => "The card was declined. Nothing was charged.",
             Self::Unavailable { .. } => "Send the same request again later, with the same key.",

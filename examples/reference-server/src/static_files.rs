@@ -6,6 +6,7 @@ use axum::Router;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use tower::ServiceBuilder;
+use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -17,6 +18,9 @@ use crate::App;
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self' http://127.0.0.1:* http://localhost:*; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Files are compressed anew for every request: a higher level costs more time than it saves bytes.
+const LEVEL: CompressionLevel = CompressionLevel::Precise(3);
 
 /// Paths that belong to the server.
 const RESERVED: [&str; 3] = ["/payments", "/health", "/control"];
@@ -36,7 +40,7 @@ pub(crate) fn mount(router: Router<App>, prefix: &str, root: &Path) -> Router<Ap
         .layer(fixed(CONTENT_SECURITY_POLICY, POLICY))
         .layer(fixed(CACHE_CONTROL, "no-store"))
         .layer(fixed(X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().quality(LEVEL))
         .service(ServeDir::new(root));
     if prefix == "/" { router.fallback_service(files) } else { router.nest_service(prefix, files) }
 }

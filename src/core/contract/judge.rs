@@ -16,6 +16,8 @@ pub enum Judgement {
     Mismatched { by: u32 },
     /// Try again with the same key.
     Wait { cause: Cause },
+    /// The server took it; its result is to be fetched.
+    Accept,
     /// The app or a person must act.
     Hold { reason: HeldReason },
 }
@@ -95,8 +97,8 @@ fn after_answer(class: AnswerClass, history: &History) -> Judgement {
         AnswerClass::OtherKey => return Judgement::Hold { reason: HeldReason::ConflictingAnswers },
         // It will never change, and it is no evidence: only a look at the server can tell.
         AnswerClass::StoredError => return Judgement::Hold { reason: HeldReason::Unresolved },
-        // Nothing fetches the result yet, and sending again is not ours to decide.
-        AnswerClass::Accepted => return Judgement::Hold { reason: HeldReason::Accepted },
+        // Sending again is not ours to decide.
+        AnswerClass::Accepted => return Judgement::Accept,
         AnswerClass::RateLimited => Cause::RateLimited,
         AnswerClass::ServerError => Cause::ServerError,
         AnswerClass::NotTheServer => Cause::NotTheServer,

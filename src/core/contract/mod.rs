@@ -10,7 +10,7 @@ pub(crate) mod tests;
 
 pub use facts::{Answer, FactValue, Facts, Fault, Observation};
 pub use judge::{Judgement, judge};
-pub use reading::{AnswerClass, AttemptReading, read};
+pub use reading::{AnswerClass, AttemptReading, read, read_polled};
 pub use validate::ContractFault;
 pub(crate) use validate::{is_credential, is_token};
 
@@ -42,6 +42,18 @@ pub struct Contract {
     /// Read in order, before the defaults of RFC 9110.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// Where the result of a 202 is. Without it, a 202 is held.
+    #[serde(default)]
+    pub poll: Option<Poll>,
+}
+
+/// How the result of an accepted intent is fetched: `GET`, with the key and with credentials. An answer there is
+/// evidence only if it carries the key's echo or the replay marker: a status page's 200 says nothing by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Poll {
+    /// The path to ask where `Location` is not visible; `None`: then the intent is held.
+    #[serde(default)]
+    pub path: Option<String>,
 }
 
 /// How the key travels.
@@ -198,6 +210,9 @@ impl Contract {
         let named = [self.echo.as_ref().map(|echo| &echo.header), self.replay.as_ref().map(|replay| &replay.header)];
         let mut names: Vec<String> = vec!["retry-after".to_owned(), "date".to_owned()];
         names.extend(named.into_iter().flatten().map(|name| name.to_ascii_lowercase()));
+        if self.poll.is_some() {
+            names.push("location".to_owned());
+        }
         names.dedup();
         names
     }

@@ -90,6 +90,18 @@ pub fn read(contract: &Contract, key: &Key, observation: &Observation) -> Attemp
     }
 }
 
+/// Reads what came back from a look at the result of an accepted intent.
+pub fn read_polled(contract: &Contract, key: &Key, observation: &Observation) -> AttemptReading {
+    let reading = read(contract, key, observation);
+    let Observation::Reply(facts) = observation else { return reading };
+    let AttemptReading::Answer { class, status, conclusive, replayed } = reading else { return reading };
+    let settles = matches!(class, AnswerClass::Succeeded | AnswerClass::Refused);
+    if settles && !Marks::of(contract, key, facts).stored() {
+        return AttemptReading::Answer { class: AnswerClass::Unclear, status, conclusive: false, replayed };
+    }
+    AttemptReading::Answer { class, status, conclusive, replayed }
+}
+
 /// What an answer says of the key it belongs to.
 struct Marks {
     echo: Echo,

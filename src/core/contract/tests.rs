@@ -162,7 +162,7 @@ fn law_2_the_key_travels_as_the_carrier_says() {
 
 #[test]
 fn the_facts_asked_for_are_those_the_contract_names() {
-    assert_eq!(generic().fact_headers(), ["retry-after", "date", "idempotency-key", "idempotent-replayed"]);
+    assert_eq!(generic().fact_headers(), ["retry-after", "date", "idempotency-key", "idempotent-replayed", "location"]);
     assert_eq!(generic().fact_pointers(), ["/type"]);
 }
 

@@ -32,6 +32,9 @@ impl Contract {
         require(in_2xx, "success.statuses", "be ranges within 200 to 299")?;
         let bounded = [self.rules.len(), self.before_layer.len(), self.success.media_types.len()];
         require(bounded.into_iter().all(|len| len <= CONTRACT_LIST_MAX), "rules", "stay within 64 entries")?;
+        let path = self.poll.as_ref().and_then(|poll| poll.path.as_ref());
+        let plain = path.is_none_or(|path| path.starts_with('/') && !path.starts_with("//"));
+        require(plain, "poll.path", "start with one '/'")?;
         let whole = self.rules.iter().all(|rule| !rule.when.status.is_empty() || rule.when.pointer.is_some());
         require(whole, "rules.when", "name a status or a pointer")?;
         let pointers = self.rules.iter().filter_map(|rule| rule.when.pointer.as_ref());

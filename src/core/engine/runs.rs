@@ -2,7 +2,7 @@
 
 use super::origins::Approach;
 use super::{Engine, Parked};
-use crate::core::attempt_run::{AttemptRun, Next};
+use crate::core::attempt_run::{AttemptRun, Errand, Next};
 use crate::core::backoff::backoff_ms;
 use crate::core::change::{Applied, Change, Refusal};
 use crate::core::contract::{Answer, Observation};
@@ -29,7 +29,13 @@ impl Engine {
         let now = self.stamp();
         let for_credentials = intent.state == HELD_FOR_CREDENTIALS;
         let sendable = matches!(intent.state, State::Queued | State::Waiting { .. })
-            || (for_credentials && !self.credentials.are_useless(&intent.id));
+            || (for_credentials && !self.credentials.are_useless(&intent.id))
+            || intent.state == State::Accepted;
+        let errand = match &intent.state {
+            State::Accepted => Errand::Poll,
+            _ if for_credentials => Errand::SendWithFreshCredentials,
+            _ => Errand::Send,
+        };
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
@@ -54,7 +60,7 @@ impl Engine {
                 false
             }
             Approach::Go => {
-                let mut run = AttemptRun::new(intent.id.clone(), for_credentials);
+                let mut run = AttemptRun::new(intent.id.clone(), errand);
                 let next = run.reached();
                 self.runs.insert(intent.id.clone(), run);
                 self.advance(&intent.id, next);

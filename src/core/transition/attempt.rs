@@ -1,10 +1,13 @@
 //! Recording what an attempt brought, and judging every attempt beside it (P5).
 
 use super::draft::Draft;
+use super::poll;
 use crate::core::attempt::AttemptState;
 use crate::core::backoff::{backoff_ms, retry_after_ms};
 use crate::core::change::{Applied, NotSent, RecordFacts};
-use crate::core::contract::{AnswerClass, AttemptReading, Contract, Fault, Judgement, Observation, judge, read};
+use crate::core::contract::{
+    Answer, AnswerClass, AttemptReading, Contract, Fault, Judgement, Observation, judge, read,
+};
 use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
@@ -86,6 +89,10 @@ fn draw_conclusion(
             draft.hold(intent, reason);
             Ok(())
         }
+        (None, Judgement::Accept) => {
+            poll::accept(draft, intent, contract, &facts.observation, facts.jitter);
+            Ok(())
+        }
         (None, Judgement::Wait { cause }) => {
             wait(draft, intent, contract, facts, cause);
             Ok(())
@@ -99,7 +106,7 @@ fn outcome_of(judgement: Judgement) -> Option<State> {
         Judgement::Succeeded { replay, .. } => Some(State::Succeeded { replay, evidence: Evidence::Reply }),
         Judgement::Rejected { evidence, replaceable, .. } => Some(State::Rejected { evidence, replaceable }),
         Judgement::Mismatched { .. } => Some(State::Mismatched),
-        Judgement::Wait { .. } | Judgement::Hold { .. } => None,
+        Judgement::Wait { .. } | Judgement::Accept | Judgement::Hold { .. } => None,
     }
 }
 
@@ -146,7 +153,7 @@ fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, f
 }
 
 /// `Retry-After`, on any answer that names it.
-fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> {
+pub(super) fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> {
     match observation {
         Observation::Reply(facts) => {
             let header = |name: &str| facts.headers.get(name).map(String::as_str);
@@ -180,12 +187,21 @@ fn keep_answer(
     let AttemptReading::Answer { class, .. } = reading else { return Ok(()) };
     let settling = matches!(class, AnswerClass::Succeeded | AnswerClass::Refused | AnswerClass::Mismatched);
     let Some(answer) = facts.answer.as_ref().filter(|_| settling && !intent.state.is_definite()) else { return Ok(()) };
+    put_answer(draft, intent, facts.attempt, answer)
+}
+
+pub(super) fn put_answer(
+    draft: &mut Draft<'_>,
+    intent: &IntentRecord,
+    attempt: u32,
+    answer: &Answer,
+) -> Result<(), Stop> {
     let mut kept = answer.clone();
     if kept.body.as_ref().is_some_and(|body| body.len() > ANSWER_KEPT_MAX_BYTES) {
         kept.body = None;
     }
     let mut payload = draft.payload(&intent.id)?;
-    payload.answer = Some((facts.attempt, kept));
+    payload.answer = Some((attempt, kept));
     draft.put_payload(&intent.id, payload);
     Ok(())
 }

@@ -5,6 +5,7 @@ mod attempt;
 mod claim;
 mod deliver;
 mod draft;
+mod poll;
 mod steering;
 mod submit;
 
@@ -26,6 +27,7 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Submit(submit) => submit::submit(&mut draft, submit)?,
         Change::Claim(take) => claim::claim(&mut draft, take)?,
         Change::Record(facts) => attempt::record(&mut draft, facts)?,
+        Change::Polled(polled) => poll::polled(&mut draft, polled)?,
         Change::NotSent(not_sent) => attempt::not_sent(&mut draft, not_sent)?,
         Change::Replace(replace) => submit::replace(&mut draft, replace)?,
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,

@@ -25,17 +25,26 @@ pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
     let now = draft.now();
     let State::Held { reason } = intent.state else {
         // It runs already: resuming twice is resuming once.
-        let running = matches!(intent.state, State::Queued | State::Waiting { .. });
+        let running = matches!(intent.state, State::Queued | State::Waiting { .. } | State::Accepted);
         let intent = Box::new(intent);
         return if running { Ok(Applied::Resumed(intent)) } else { refuse(Refusal::NotResumable(intent)) };
     };
-    if !reason.is_resumable() {
+    // What the server accepted is never sent again: it is looked for again, where that is possible.
+    let accepted = reason == HeldReason::Accepted;
+    if accepted && intent.polling.is_none() {
         return refuse(Refusal::NotResumable(Box::new(intent)));
     }
     draft.journal(&mut intent, JournalEvent::Resumed { from: reason });
     // Somebody has just said that the decision stands.
     intent.renewed = Some(now);
-    intent.state = if intent.maybe_sent() { State::Waiting { cause: Cause::Resumed } } else { State::Queued };
+    if let Some(polling) = &mut intent.polling {
+        polling.looks = 0;
+    }
+    intent.state = match intent.maybe_sent() {
+        _ if accepted => State::Accepted,
+        true => State::Waiting { cause: Cause::Resumed },
+        false => State::Queued,
+    };
     intent.due_at_ms = Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0)));
     draft.put_intent(&intent);
     Ok(Applied::Resumed(Box::new(intent)))

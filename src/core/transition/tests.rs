@@ -2,6 +2,7 @@
 
 mod claims;
 mod evidence;
+mod polling;
 mod rerun;
 mod secrets;
 mod steering;

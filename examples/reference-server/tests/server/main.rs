@@ -1,6 +1,7 @@
 //! The contract, asserted from outside: real HTTP on loopback, a real SQLite file, and the file's
 //! own account of what happened.
 
+mod accept;
 mod bench;
 mod crash;
 mod faults;

@@ -50,7 +50,7 @@ fn law_11_debug_shows_no_secret() {
         attempt_ms: ATTEMPT_DEADLINE_MS,
         window_ms: generic().window_ms(),
     };
-    let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), false);
+    let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), crate::core::attempt_run::Errand::Send);
     let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached())];
     shown.push(format!("{:?} {run:?}", run.authorized(credentials.clone(), terms.clone())));
     shown.push(format!("{:?} {run:?}", run.claimed(grant.clone(), &terms, &stamp, Jitter(0))));
@@ -59,7 +59,7 @@ fn law_11_debug_shows_no_secret() {
     let dispatch = Dispatch {
         intent: record.id.clone(),
         attempt: 1,
-        method: Method::Post,
+        method: "POST",
         url: submit.request.url.clone(),
         headers: submit.request.headers.clone(),
         body: submit.body.clone().map(|body| body.content),

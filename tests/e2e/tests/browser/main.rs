@@ -1,5 +1,6 @@
 //! What intento promises, seen from both ends: what the app was told, and what the server's file says.
 
+mod accepted;
 mod answers;
 mod bad_input;
 mod bodies;

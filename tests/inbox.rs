@@ -6,6 +6,7 @@ mod world;
 use intento::core::input::Input;
 use intento::core::intent::State;
 use intento::core::limits::{DELIVER_DEADLINE_MS, DELIVERIES_MAX, LEASE_SLACK_MS};
+use intento::core::record::RecordKey;
 use world::{HOUR, MINUTE, SECOND, World};
 
 /// Opens a tab whose app handles the outcomes of payments.
@@ -138,4 +139,23 @@ fn p7_outcomes_that_nobody_handles_hide_none_and_cost_no_busy_loop() {
     world.run_for(HOUR);
     assert_eq!(world.delivered.len(), 1);
     assert!(world.counts.inbox_loads - before < 100, "{:?}", world.counts);
+}
+
+#[test]
+fn law_12_an_outcome_that_cannot_be_read_keeps_no_other_from_the_app() {
+    let mut world = World::new(9);
+    let realm = world.open();
+    let tickets: Vec<u64> = (0..6).map(|number| world.submit(realm, number)).collect();
+    world.run_for(MINUTE);
+    for ticket in &tickets[..5] {
+        let id = world.intent_of(*ticket).id;
+        world.ledger.damage(RecordKey::Payload(id));
+    }
+    world.close(realm);
+    let realm = open(&mut world);
+    let before = world.counts.commits;
+    world.run_for(HOUR);
+    let last = world.intent_of(tickets[5]).id;
+    assert_eq!(world.delivered.iter().map(|(realm, id, _)| (*realm, id.clone())).collect::<Vec<_>>(), [(realm, last)]);
+    assert!(world.counts.commits - before < 100, "{:?}", world.counts);
 }

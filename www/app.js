@@ -3,18 +3,26 @@ import { createCheckout, renderCart } from './checkout.js';
 import { createServerView, watchServer } from './control-room.js';
 import { part, translate } from './dom.js';
 import { createFaults } from './faults.js';
+import { createLine } from './line.js';
 import { openPayments } from './payments.js';
+import { createStory } from './story.js';
+import { createTabs } from './tabs.js';
 import { createTimeline } from './timeline.js';
+import { noteVisit } from './visits.js';
 import { language, languages, say, speak } from './words.js';
 
 const TICK_MS = 250;
 
+noteVisit();
 const server = createServerView();
 const timeline = createTimeline();
+const tabs = createTabs();
+const line = createLine();
 const [api, refusal] = readAddress();
 const desk = controlDesk(api);
-const faults = createFaults({ desk, trouble: server.trouble });
-const checkout = createCheckout({ faults, orderChanged: render });
+const faults = createFaults({ desk, line, trouble: server.trouble, changed: render });
+const checkout = createCheckout({ faults, isOnline: () => navigator.onLine && !line.isCut(), orderChanged: render });
+const story = createStory({ checkout, faults, charges: server.charges });
 let payments = null;
 
 setUpLanguages();
@@ -22,7 +30,7 @@ if (refusal) checkout.fail(refusal);
 else await start();
 
 async function start() {
-  watchServer(desk, { state: renderServer, faults: faults.show, trouble: server.trouble });
+  watchServer(desk, { before: line.look, state: renderServer, faults: faults.show, trouble: server.trouble });
   try {
     payments = await openPayments(api, render);
     checkout.open(payments);
@@ -31,6 +39,7 @@ async function start() {
     return;
   }
   render();
+  story.goOn();
   addEventListener('online', render);
   addEventListener('offline', render);
   setInterval(() => {
@@ -49,6 +58,7 @@ function readAddress() {
 
 function render() {
   checkout.render();
+  tabs.render();
   timeline.show(payments?.all() ?? [], checkout.order());
   renderServer(null);
 }
@@ -74,5 +84,6 @@ function showLanguage() {
   for (const code of languages) part(`language-${code}`).setAttribute('aria-pressed', String(code === language()));
   translate(document);
   renderCart();
+  story.render();
   render();
 }

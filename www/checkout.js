@@ -1,18 +1,19 @@
-import { element, part, write } from './dom.js';
+import { element, part, shape, write } from './dom.js';
 import { money } from './format.js';
-import { cart, currentOrder, delivery, newOrder, otherCard, paymentFor, total } from './order.js';
-import { canCancel, canUseAnotherCard, secondsUntil, standing } from './status.js';
+import { cart, currentOrder, delivery, newOrder, otherCard, paymentFor, total, withCard } from './order.js';
+import { canCancel, canResume, canUseAnotherCard, secondsUntil, standing } from './status.js';
 import { knows, say } from './words.js';
 
 /** Standings in which the pay button offers a payment, and those in which it stays to tell what is going on. */
 const OFFERS = ['opening', 'idle', 'failed'];
-const TELLS = ['sending', 'unknown', 'accepted', 'offline', 'unreachable', 'paid'];
+const TELLS = ['sending', 'unknown', 'accepted', 'offline', 'unreachable'];
 
 /**
  * The shop's half of the page. `open(payments)` brings it to life, `fail(error)` says why it can't;
- * `faults` is asked for, and told to stop, declining the card; `orderChanged()` runs after a new order.
+ * `faults` is asked for, and told to stop, declining the card and the sign-in; `isOnline()` says whether the shop can be reached at all;
+ * `orderChanged()` runs after a new order.
  */
-export function createCheckout({ faults, orderChanged }) {
+export function createCheckout({ faults, isOnline, orderChanged }) {
   let payments = null;
   let markOpen;
   const opening = new Promise((resolve) => (markOpen = resolve));
@@ -22,14 +23,15 @@ export function createCheckout({ faults, orderChanged }) {
   let settled = null;
   let note = null;
 
-  const [pay, cancel, anotherCard, fresh] = ['pay', 'cancel', 'another-card', 'new-order'].map(part);
+  const [pay, cancel, anotherCard, resume, fresh] = ['pay', 'cancel', 'another-card', 'resume', 'new-order'].map(part);
   pay.addEventListener('click', confirm);
   cancel.addEventListener('click', withdraw);
-  anotherCard.addEventListener('click', () => {
-    faults.stopDeclining();
-    start(newOrder(otherCard(order.card)));
+  anotherCard.addEventListener('click', useAnotherCard);
+  resume.addEventListener('click', goOn);
+  fresh.addEventListener('click', () => {
+    start(newOrder(order.card));
+    pay.focus();
   });
-  fresh.addEventListener('click', () => start(newOrder(order.card)));
 
   function start(next) {
     order = next;
@@ -38,26 +40,50 @@ export function createCheckout({ faults, orderChanged }) {
     if (payments) failure = null;
     render();
     orderChanged();
-    pay.focus();
   }
+
 
   // A click while the queue opens is kept. A second click before the receipt goes through on purpose:
   // same reference, same intent.
   async function confirm() {
     if (snapshot() !== null || (failure && !payments)) return;
-    const paying = order;
+    await follow(async () => {
+      await opening;
+      if (payments.forOrder(order) !== null) return null;
+      return payments.pay(order, paymentFor(order, { decline: faults.declines() }));
+    });
+  }
+
+  // The same order and reference: the queue links the new payment to the declined one, and makes one only, from any tab.
+  async function useAnotherCard() {
+    if (saving) return;
+    const declined = snapshot();
+    order = withCard(order, otherCard(order.card));
+    await faults.set('decline', false);
+    await follow(() => payments.replace(declined, paymentFor(order, { decline: false })));
+  }
+
+  // The demo's sign-in is the switch that asked for it.
+  async function goOn() {
+    if (saving) return;
+    const held = snapshot();
+    await faults.set('unauthorized', false);
+    await follow(() => payments.resume(held));
+  }
+
+  /** Runs `act`, which may answer with what settled, and shows what it comes to if the order is still the same. */
+  async function follow(act) {
+    const { id } = order;
     const update = (change) => {
-      if (order === paying) change();
+      if (order.id === id) change();
       render();
     };
     update(() => {
       saving = true;
-      failure = null;
+      failure = settled = note = null;
     });
-    await opening;
     try {
-      if (payments.forOrder(paying) !== null) return;
-      const answer = await payments.pay(paying, paymentFor(paying, { decline: faults.declines() }));
+      const answer = await act();
       update(() => (settled = answer));
     } catch (error) {
       update(() => (failure = error));
@@ -82,7 +108,7 @@ export function createCheckout({ faults, orderChanged }) {
   function render() {
     const known = snapshot();
     const now = Date.now();
-    const reached = payments ? standing(known, { online: navigator.onLine, now }) : 'opening';
+    const reached = payments ? standing(known, { online: isOnline(), now, loadedAt: performance.timeOrigin }) : 'opening';
     const told = failure ? 'failed' : reached;
     renderStatus(told, known);
     write(part('detail'), (failure ? reasons(reached, known) : details(told, known, now)).join(' '));
@@ -111,6 +137,7 @@ export function createCheckout({ faults, orderChanged }) {
     const lines = note ? [say(note)] : [];
     if (told === 'paid') lines.push(...receipt(known));
     if (settled?.durable === false) lines.push(say('detail.not-durable'));
+    if (known?.heldReason) lines.push(say(`held.${known.heldReason}`));
     if (told === 'unknown' || told === 'sending') lines.push(...progress(known, now));
     return lines;
   }
@@ -131,8 +158,11 @@ export function createCheckout({ faults, orderChanged }) {
     write(pay, offers ? (busy ? say('pay.saving') : `${say('pay')} · ${money(total)}`) : say(`pay.${told}`));
     cancel.hidden = !canCancel(known) || told === 'sending';
     anotherCard.hidden = !canUseAnotherCard(known);
+    if (!saving) write(anotherCard, say('another-card', otherCard(order.card)));
+    resume.hidden = !canResume(known);
+    write(resume, say(known?.heldReason === 'auth' ? 'resume.auth' : 'resume'));
     fresh.classList.toggle('primary', ['refused', 'not-applied', 'cancelled', 'expired'].includes(told) && anotherCard.hidden);
-    if (focused?.hidden) [anotherCard, pay, fresh].find((button) => !button.hidden).focus();
+    if (focused?.hidden) [anotherCard, resume, pay, fresh].find((button) => !button.hidden).focus();
   }
 
   render();
@@ -140,6 +170,11 @@ export function createCheckout({ faults, orderChanged }) {
     order: () => order,
     snapshot,
     render,
+    /** Starts another order with the same card, unless this one has no payment yet. */
+    fresh() {
+      if (snapshot() !== null || saving) start(newOrder(order.card));
+    },
+    pay: () => pay.click(),
     open(queue) {
       payments = queue;
       markOpen();
@@ -154,11 +189,15 @@ export function createCheckout({ faults, orderChanged }) {
 
 /** Fills in the cart, once and again after a change of language. */
 export function renderCart() {
-  const row = (name, price) => element('li', {}, element('span', {}, name), element('span', { className: 'number' }, money(price)));
-  part('cart').replaceChildren(
-    ...cart.map(({ name, quantity, price }) => row(quantity > 1 ? `${say(name)} × ${quantity}` : say(name), price * quantity)),
-    row(say('delivery'), delivery),
-  );
+  const row = (name, quantity, price) =>
+    element(
+      'li',
+      {},
+      shape('svg', { class: 'icon', 'aria-hidden': 'true' }, shape('use', { href: `#${name}` })),
+      element('span', {}, say(name), quantity > 1 ? element('span', { className: 'quiet number' }, ` × ${quantity}`) : null),
+      element('span', { className: 'number' }, money(price * quantity)),
+    );
+  part('cart').replaceChildren(...cart.map(({ name, quantity, price }) => row(name, quantity, price)), row('delivery', 1, delivery));
   write(part('total'), money(total));
 }
 

@@ -3,15 +3,16 @@ import { clock } from './format.js';
 import { say, sayCount } from './words.js';
 
 const POLL_MS = 400;
-const WIRE_SHOWN = 10;
+const WIRE_SHOWN = 8;
 const COUNTERS = ['wire', 'executions', 'replays', 'effects'];
 
-/** Asks the control desk again and again while the page is visible; each answer or failure goes to its listener. */
-export function watchServer(desk, { state, faults, trouble }) {
+/** Asks the control desk again and again while the page is visible, each time after `before`; each answer or failure goes to its listener. */
+export function watchServer(desk, { before, state, faults, trouble }) {
   const poll = async () => {
     if (!document.hidden) {
       const askedAt = performance.now();
       try {
+        await before();
         const [serverState, left] = await Promise.all([desk.state(), desk.faults()]);
         state(serverState);
         faults(left, askedAt);
@@ -30,6 +31,10 @@ export function createServerView() {
   let last = null;
   let drawn = '';
 
+  function charges(order) {
+    return last?.effects.filter((effect) => effect.order === order.id).length ?? 0;
+  }
+
   /** `keyHash` marks the lines of the checkout's payment; null where there is none. */
   function show(state, order, keyHash) {
     last = state ?? last;
@@ -37,16 +42,20 @@ export function createServerView() {
     const seen = JSON.stringify([last, order.id, keyHash, document.documentElement.lang]);
     if (drawn === seen) return;
     drawn = seen;
-    const mine = last.effects.filter((effect) => effect.order === order.id).length;
+    const mine = charges(order);
     write(part('charges'), String(mine));
     part('charges').dataset.count = Math.min(mine, 2);
     write(part('charges-unit'), sayCount('charge', mine));
     write(part('charges-order'), say('order', { n: order.id.slice('order-'.length) }));
     part('counters').replaceChildren(
-      ...COUNTERS.flatMap((name) => [
-        element('dt', {}, say(`counter.${name}`)),
-        element('dd', { className: 'number', data: { test: `counter-${name}` } }, String(last.counters[name])),
-      ]),
+      ...COUNTERS.map((name) =>
+        element(
+          'div',
+          {},
+          element('dt', {}, say(`counter.${name}`)),
+          element('dd', { className: 'number', data: { test: `counter-${name}` } }, String(last.counters[name])),
+        ),
+      ),
     );
     const wire = last.wire.slice(-WIRE_SHOWN);
     part('wire').replaceChildren(...wire.map((entry) => wireRow(entry, keyHash)));
@@ -56,6 +65,8 @@ export function createServerView() {
 
   return {
     show,
+    /** How often the server says it charged an order. */
+    charges,
     trouble(error) {
       const note = part('trouble');
       note.hidden = error === null;

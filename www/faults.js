@@ -7,7 +7,7 @@ const SLOW_MS = 3000;
 /** Until it is switched off: one lost answer is made good in a blink, and nobody would see it. */
 const EVERY_ANSWER = 1000;
 
-/** What each switch asks of the server, and how many uses the server says are left. `decline` stays in the page. */
+/** What each switch asks of the server. Without `on` it stays in this browser. */
 const switches = [
   { name: 'drop_after_commit', on: { drop_after_commit: EVERY_ANSWER }, off: { drop_after_commit: 0 } },
   { name: 'hang_after_commit', on: { hang_after_commit: 1 }, off: { hang_after_commit: 0 } },
@@ -17,40 +17,53 @@ const switches = [
     off: { unavailable: 0, retry_after_s: null },
   },
   { name: 'delay_ms', on: { delay_ms: SLOW_MS }, off: { delay_ms: 0 } },
+  { name: 'cut' },
   { name: 'decline' },
+  { name: 'unauthorized', on: { unauthorized: EVERY_ANSWER }, off: { unauthorized: 0 } },
+  { name: 'html', on: { html: EVERY_ANSWER }, off: { html: 0 } },
+  { name: 'redirect', on: { redirect: 1 }, off: { redirect: 0 } },
 ];
 
 /** The fault panel. `show(left, askedAt)` mirrors `GET /control/faults`, but not over a switch moved since it was asked. */
-export function createFaults({ desk, trouble }) {
-  const rows = switches.map((fault) => ({ ...fault, ...build(fault.name), moving: 0, movedAt: 0 }));
-  part('faults').append(...rows.map((row) => row.root));
-  for (const row of rows) row.input.addEventListener('change', () => move(row));
-  const decline = rows.find((row) => row.name === 'decline');
+export function createFaults({ desk, line, trouble, changed }) {
+  const rows = new Map(switches.map((fault) => [fault.name, { ...fault, ...build(fault.name), moving: 0, movedAt: 0 }]));
+  part('faults').append(...[...rows.values()].map((row) => row.root));
+  for (const row of rows.values()) row.input.addEventListener('change', () => move(row));
 
   async function move(row) {
-    if (!row.on) return;
     const wanted = row.input.checked;
     row.moving += 1;
     try {
-      await desk.setFaults(wanted ? row.on : row.off);
+      if (row.on) await desk.setFaults(wanted ? row.on : row.off);
+      else if (row.name === 'cut') await line.cut(wanted);
     } catch (error) {
       row.input.checked = !wanted;
       trouble(error);
     } finally {
       row.moving -= 1;
       row.movedAt = performance.now();
+      changed();
     }
   }
 
+  async function set(name, wanted) {
+    const row = rows.get(name);
+    if (row.input.checked === wanted) return;
+    row.input.checked = wanted;
+    await move(row);
+  }
+
   return {
-    declines: () => decline.input.checked,
-    stopDeclining() {
-      decline.input.checked = false;
-    },
+    declines: () => rows.get('decline').input.checked,
+    set,
+    /** Everything works again. */
+    clear: () => Promise.all(switches.map(({ name }) => set(name, false))),
     show(left, askedAt) {
-      for (const row of rows.filter(({ on, moving, movedAt }) => on && moving === 0 && movedAt < askedAt)) {
+      const settled = [...rows.values()].filter(({ moving, movedAt }) => moving === 0 && movedAt < askedAt);
+      for (const row of settled) {
         const n = left[row.name] ?? 0;
-        row.input.checked = n > 0;
+        if (row.on) row.input.checked = n > 0;
+        if (row.name === 'cut') row.input.checked = line.isCut();
         write(row.left, row.name === 'unavailable' && n > 0 ? say('fault.left', { n }) : '');
       }
     },
@@ -63,7 +76,7 @@ function build(name) {
   const left = element('span', { className: 'left' });
   const root = element(
     'label',
-    { className: 'fault', htmlFor: id },
+    { className: 'fault', htmlFor: id, data: { part: `row-${name}` } },
     input,
     element('span', { className: 'fault-name', id: `${id}-name` }, element('span', { data: { say: `fault.${name}` } }), ' ', left),
     element('span', { className: 'quiet', id: `${id}-about`, data: { say: `fault.${name}.about` } }),

@@ -35,6 +35,12 @@ export function otherCard(card) {
   return cards[(cards.indexOf(card) + 1) % cards.length];
 }
 
+/** The same order, paid with another card. */
+export function withCard(order, card) {
+  remember(CARD, String(cards.indexOf(card)));
+  return { ...order, card };
+}
+
 /** What the server is asked to do. `decline` stands in for a bank that says no. */
 export function paymentFor(order, { decline }) {
   const card = decline ? DECLINED_CARD : order.card.token;

@@ -3,6 +3,7 @@ import { PageError } from './api.js';
 
 const SCOPE = 'demo-shopper';
 const OPERATION = 'authorize-payment';
+const REPLACED = 'another card';
 const ATTEMPT_DEADLINE_MS = 4000;
 const SETTLE_WITHIN_MS = 15_000;
 const REREAD_MS = 2000;
@@ -46,31 +47,44 @@ export async function openPayments(baseUrl, changed) {
   await reread();
   setInterval(() => document.hidden || reread().catch(console.error), REREAD_MS);
 
+  const all = () => [...known.values()].sort((a, b) => a.createdAt - b.createdAt);
+  const found = async (snapshot) => {
+    const intent = await queue.intent(snapshot.id);
+    if (intent === null) throw new PageError('payment_missing', snapshot.id);
+    return intent;
+  };
+  const request = (body) => ({ method: 'POST', url: '/payments', body });
+
+  async function settle(intent) {
+    keep(intent.snapshot);
+    changed();
+    const settled = await intent.settled({ within: SETTLE_WITHIN_MS });
+    keep(settled.intent);
+    // The record could not be written: later reads would show less than this page was told.
+    if (settled.durable === false) undurable.add(settled.intent.id);
+    changed();
+    return settled;
+  }
+
   return {
     /** Every known intent, oldest first. */
-    all: () => [...known.values()].sort((a, b) => a.createdAt - b.createdAt),
-    forOrder: (order) =>
-      [...known.values()].find((it) => it.operation === OPERATION && it.reference === order.id) ?? null,
+    all,
+    /** The payment that counts: the newest in a chain of replacements. */
+    forOrder: (order) => all().findLast((it) => it.operation === OPERATION && it.reference === order.id) ?? null,
     /** Stores the payment, then waits a bounded time for what is known of it. */
-    async pay(order, body) {
-      const intent = await queue.submit({
-        operation: OPERATION,
-        reference: order.id,
-        request: { method: 'POST', url: '/payments', body },
-      });
-      keep(intent.snapshot);
-      changed();
-      const settled = await intent.settled({ within: SETTLE_WITHIN_MS });
-      keep(settled.intent);
-      // The record could not be written: later reads would show less than this page was told.
-      if (settled.durable === false) undurable.add(settled.intent.id);
-      changed();
-      return settled;
+    pay: async (order, body) => settle(await queue.submit({ operation: OPERATION, reference: order.id, request: request(body) })),
+    /** As `pay`, in place of a payment that is known to have charged nothing. */
+    replace: async (snapshot, body) => settle(await (await found(snapshot)).replace(request(body), { reason: REPLACED })),
+    /** Lets a held payment go on with its key, then waits as `pay` does. */
+    async resume(snapshot) {
+      const intent = await found(snapshot);
+      await intent.resume();
+      return settle(intent);
     },
     async cancel(snapshot) {
-      const intent = await queue.intent(snapshot.id);
-      const cancelled = (await intent?.cancel()) ?? false;
-      if (intent) keep(intent.snapshot);
+      const intent = await found(snapshot);
+      const cancelled = await intent.cancel();
+      keep(intent.snapshot);
       changed();
       return cancelled;
     },

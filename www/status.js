@@ -2,9 +2,10 @@
 
 /** A stored payment that has not left after this long is told as unreachable, not as being sent. */
 const PATIENCE_MS = 1500;
+const RESUMABLE = ['auth', 'config', 'redirected', 'unresolved'];
 
-/** The `status.*` phrase of a snapshot; `null` is an order without a payment. */
-export function standing(snapshot, { online, now }) {
+/** The `status.*` phrase of a snapshot; `null` is an order without a payment. Of a send older than this page, nothing is known. */
+export function standing(snapshot, { online, now, loadedAt }) {
   switch (snapshot?.state) {
     case undefined:
       return 'idle';
@@ -14,7 +15,7 @@ export function standing(snapshot, { online, now }) {
       if (!online) return 'offline';
       return now - snapshot.createdAt > PATIENCE_MS ? 'unreachable' : 'sending';
     case 'sending':
-      return snapshot.attempts.some(leftBefore) ? 'unknown' : 'sending';
+      return snapshot.attempts.some((attempt) => leftBefore(attempt) || attempt.startedAt < loadedAt) ? 'unknown' : 'sending';
     case 'accepted':
       return 'accepted';
     case 'held':
@@ -42,6 +43,11 @@ export function canUseAnotherCard(snapshot) {
   return snapshot?.state === 'rejected' && snapshot.safeToReplace;
 }
 
+/** Going on with the same key is up to the person: what held it may be mended. */
+export function canResume(snapshot) {
+  return snapshot?.state === 'held' && RESUMABLE.includes(snapshot.heldReason);
+}
+
 /** Whole seconds, rounded up; 0 where nothing is planned or it is due. */
 export function secondsUntil(at, now) {
   return at === null ? 0 : Math.max(0, Math.ceil((at - now) / 1000));
@@ -49,6 +55,11 @@ export function secondsUntil(at, now) {
 
 export function isUnfinished(snapshot) {
   return ['queued', 'sending', 'waiting', 'accepted'].includes(snapshot.state);
+}
+
+/** A send in the air. One without an answer that is not, was cut short with its page. */
+export function isLive(attempt, { state, attempts }) {
+  return state === 'sending' && attempt === attempts.at(-1);
 }
 
 function leftBefore(attempt) {

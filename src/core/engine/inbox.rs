@@ -1,7 +1,7 @@
 //! Handing outcomes to the app: which are due, and each from claim to acknowledgement (P7). Beside the attempts, so
 //! that a slow handler never blocks new work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Engine;
 use crate::core::change::{Applied, Change, Delivered, Refusal, TakeClaim};
@@ -22,6 +22,8 @@ pub(super) struct Inbox {
     next_due_at_ms: Option<u64>,
     page: u32,
     runs: BTreeMap<IntentId, Step>,
+    /// Outcomes whose records this build cannot read: left for another.
+    unreadable: BTreeSet<IntentId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,7 @@ impl Inbox {
             next_due_at_ms: None,
             page: DUE_PAGE_MAX,
             runs: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
         }
     }
 
@@ -85,7 +88,9 @@ impl Engine {
         let full = page.due.len() >= self.inbox.page as usize;
         let before = self.inbox.runs.len();
         for intent in page.due {
-            let wanted = self.inbox.handled.contains(&intent.operation) && !self.inbox.runs.contains_key(&intent.id);
+            let wanted = self.inbox.handled.contains(&intent.operation)
+                && !self.inbox.runs.contains_key(&intent.id)
+                && !self.inbox.unreadable.contains(&intent.id);
             let Some(due_at_ms) = intent.delivery.due_at_ms.filter(|_| wanted) else { continue };
             let others = intent.delivery.tries == 0 && intent.delivery.submitted_by != self.settings.owner;
             let at_ms = due_at_ms.saturating_add(if others { DELIVER_PRECEDENCE_MS } else { 0 });
@@ -145,7 +150,12 @@ impl Engine {
             Err(CommitError::Refused(Refusal::NotBefore { at_ms } | Refusal::Leased { until_ms: at_ms })) => {
                 self.inbox.look_at(at_ms);
             }
-            Err(CommitError::Refused(_)) => {}
+            // Somebody else was quicker; others may wait for this place.
+            Err(CommitError::Refused(Refusal::WrongState(_))) => self.inbox.look(),
+            Err(CommitError::Refused(_)) => {
+                self.inbox.unreadable.insert(intent.clone());
+                self.inbox.look();
+            }
             // An acknowledgement that is not in is made good by delivering again when the lease ends.
             Err(_) => self.inbox_failed(),
             Ok(_) => self.inbox.look(),

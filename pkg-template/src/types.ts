@@ -117,6 +117,10 @@ export interface IntentSnapshot {
   attempts: AttemptView[];
   /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
   contradicted: boolean;
+  /** The intent that this one took the place of, by `replace`. */
+  predecessor: string | null;
+  /** The intent that took this one's place. */
+  successor: string | null;
 }
 
 export interface Answer {

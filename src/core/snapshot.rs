@@ -26,6 +26,10 @@ pub struct Snapshot {
     pub attempt_count: u32,
     pub attempts: Vec<AttemptView>,
     pub contradicted: bool,
+    /// The intent that this one took the place of.
+    pub predecessor: Option<String>,
+    /// The intent that took this one's place.
+    pub successor: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,6 +95,8 @@ impl Snapshot {
             attempt_count: intent.history.total,
             attempts: intent.history.attempts.iter().map(AttemptView::of).collect(),
             contradicted: intent.contradicted,
+            predecessor: intent.predecessor.as_ref().map(|id| id.0.clone()),
+            successor: intent.successor.as_ref().map(|id| id.0.clone()),
         }
     }
 }

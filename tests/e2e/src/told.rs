@@ -20,6 +20,8 @@ pub struct Snapshot {
     pub attempt_count: u32,
     pub attempts: Vec<Attempt>,
     pub contradicted: bool,
+    pub predecessor: Option<String>,
+    pub successor: Option<String>,
 }
 
 /// `AttemptView` of the package.

@@ -24,6 +24,8 @@ async fn another_card_after_a_decline_is_one_charge_and_a_linked_intent() -> Res
     assert!(next.created && next.intent.id != declined);
     let settled = page.settled(&next.intent.id).await?;
     assert_eq!(settled.kind, "succeeded");
+    assert_eq!(settled.intent.predecessor.as_deref(), Some(declined.as_str()));
+    assert_eq!(page.snapshot(&declined).await?.successor, Some(next.intent.id.clone()));
     let ledger = bench.shop.ledger()?;
     assert_eq!((ledger.tally().effects, ledger.tally().wire, ledger.keys().len()), (1, 2, 2));
     // The order is now the successor, also after a reload.

@@ -13,13 +13,7 @@ use crate::core::record::{Payload, RecordKey, ReferenceName, Stop};
 /// Same scope, operation and reference is the same intent; with another fingerprint it is a conflict.
 pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, Stop> {
     let name = reference_name(submit);
-    let mut needs = vec![
-        RecordKey::Intent(submit.intent.clone()),
-        RecordKey::Counters(submit.scope.clone()),
-        RecordKey::Contract(submit.contract.hash.clone()),
-    ];
-    needs.extend(name.clone().map(RecordKey::Reference));
-    draft.need(&needs)?;
+    draft.need(&needs(submit))?;
 
     // This very change ran before: its id is known (P1.1).
     if let Some(intent) = draft.find_intent(&submit.intent)? {
@@ -39,13 +33,8 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
 pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applied, Stop> {
     let submit = &replace.successor;
     let name = reference_name(submit);
-    let mut needs = vec![
-        RecordKey::Intent(replace.predecessor.clone()),
-        RecordKey::Intent(submit.intent.clone()),
-        RecordKey::Counters(submit.scope.clone()),
-        RecordKey::Contract(submit.contract.hash.clone()),
-    ];
-    needs.extend(name.clone().map(RecordKey::Reference));
+    let mut needs = needs(submit);
+    needs.push(RecordKey::Intent(replace.predecessor.clone()));
     draft.need(&needs)?;
     if let Some(intent) = draft.find_intent(&submit.intent)? {
         return Ok(Applied::Submitted { intent: Box::new(intent), created: true });
@@ -77,6 +66,17 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     draft.put_intent(&predecessor);
     let intent = create(draft, submit, Some(predecessor.id))?;
     Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+}
+
+/// What every new intent is decided on.
+fn needs(submit: &Submit) -> Vec<RecordKey> {
+    let mut needs = vec![
+        RecordKey::Intent(submit.intent.clone()),
+        RecordKey::Counters(submit.scope.clone()),
+        RecordKey::Contract(submit.contract.hash.clone()),
+    ];
+    needs.extend(reference_name(submit).map(RecordKey::Reference));
+    needs
 }
 
 fn same_decision(intent: IntentRecord, submit: &Submit) -> Result<Applied, Stop> {

@@ -62,6 +62,30 @@ async fn a_crashed_tab_after_the_charge() -> Result<()> {
     is_finished_with_the_same_key(&bench, &survivor, &id).await
 }
 
+/// The answer has reached the page's process, and nothing of it is recorded yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crashed_tab_between_the_answer_and_its_record() -> Result<()> {
+    let bench = Bench::start().await?;
+    let mut survivor = bench.blank_tab().await?;
+    let page = bench.page_with(options()).await?;
+    let keep_answers = "const real = window.fetch;
+        window.fetch = async (...asked) => {
+            const answer = await real(...asked);
+            if (asked[1]?.method !== 'POST') return answer;
+            window.arrived = answer.status;
+            return new Promise(() => {});
+        };";
+    page.call::<Value>(keep_answers, json!([])).await?;
+    let id = page.submit(payment("order-842")).await?.intent.id;
+    let status: u16 =
+        eventually("the answer has arrived", async || page.call("return window.arrived ?? null", json!([])).await)
+            .await?;
+    assert_eq!(status, 201);
+    page.crash().await?;
+    survivor.open(options()).await?;
+    is_finished_with_the_same_key(&bench, &survivor, &id).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_browser_after_the_charge() -> Result<()> {
     let mut bench = Bench::start().await?;

@@ -11,6 +11,8 @@ export interface PlainOptions {
   extraOrigins: readonly string[];
   probeUrl: string | null;
   attemptDeadlineMs: number | null;
+  session: string | null;
+  unboundCookies: boolean;
   authorize: QueueOptions['authorize'] | null;
   /** Operations with a handler, sorted. */
   handled: string[];
@@ -32,6 +34,8 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
     probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
+    session: text(own(options, 'session'), 'session'),
+    unboundCookies: own(options, 'unboundCookies') === true,
     authorize: callable(own(options, 'authorize'), 'authorize'),
     handled: [...onOutcome.keys()].sort(),
     onOutcome,

@@ -29,6 +29,15 @@ export interface QueueOptions {
    * terminal `settled()` or `change` does.
    */
   onOutcome?: Readonly<Record<string, (outcome: Outcome) => void | Promise<void>>>;
+  /**
+   * `'cookie'`: requests carry the browser's cookies, and the header `Intento-Scope` with the hash of the scope, which
+   * your server must check against the session: SHA-256 over `intento/scope/1` and the scope, each after its length in
+   * bytes as 8 bytes, big end first. Without it, another customer's sign-in on this device could send this one's
+   * intents.
+   */
+  session?: 'cookie';
+  /** With `session: 'cookie'`: no such header. Says that you accept that risk. */
+  unboundCookies?: boolean;
   /** A CORS-readable GET that has no effect; says whether the API can be reached. */
   probeUrl?: string;
   /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */

@@ -26,6 +26,8 @@ for (const [what, options, code, detail] of [
   ['a probe on a foreign origin', { ...good, probeUrl: 'https://elsewhere.example/' }, 'url_foreign_origin', 'probeUrl'],
   ['an attempt of 10 ms', { ...good, attemptDeadlineMs: 10 }, 'option_invalid', 'attemptDeadlineMs'],
   ['an attempt as long as the window', { ...good, contract: { ...generic, retentionMs: 30_001, marginMs: 1 } }, 'option_invalid', 'attemptDeadlineMs'],
+  ['a session of another kind', { ...good, session: 'basic' }, 'option_invalid', 'session'],
+  ['unbound cookies without a session', { ...good, unboundCookies: true }, 'option_invalid', 'unboundCookies'],
   ['authorize that is no function', { ...good, authorize: 'token' }, 'option_invalid', 'authorize'],
 ]) {
   test(`openQueue refuses ${what}`, async () => {

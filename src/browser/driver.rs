@@ -38,6 +38,18 @@ pub struct Opening {
     pub can_refresh: bool,
     /// Operations whose outcomes the app has a handler for.
     pub handled: Vec<String>,
+    pub session: Session,
+}
+
+/// Whether requests carry the browser's cookies, and whose they say they are (P8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Session {
+    /// No cookies: `authorize` brings the credentials.
+    None,
+    /// Cookies, with the scope's hash on the wire for the server to check against its session.
+    Cookie,
+    /// Cookies that nothing binds to the scope; the app accepts that another sign-in could send this one's intents.
+    UnboundCookie,
 }
 
 /// What a driver needs of the app: credentials for an attempt, and somebody to tell.
@@ -274,7 +286,7 @@ impl<A: App + 'static> Driver<A> {
             }),
             Effect::Send(dispatch) => {
                 // In this task, not in the work that waits for the answer.
-                let flight = fetch::send(&dispatch, &self.opening.destinations);
+                let flight = fetch::send(&dispatch, &self.opening);
                 Box::pin(async move {
                     let (observation, answer) = flight.land().await;
                     driver.feed(Input::Fetched { intent: dispatch.intent, observation, answer });

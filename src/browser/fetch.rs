@@ -10,13 +10,13 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType};
 
+use super::driver::{Opening, Session};
 use super::sys::{fetch, object, set};
 use super::url;
 use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::effect::Dispatch;
 use crate::core::limits::{ANSWER_MAX_BYTES, TIMER_MAX_MS};
 use crate::core::record::Content;
-use crate::core::submission::Destinations;
 
 /// What one attempt brought: what is judged, and what the app gets.
 type Brought = (Observation, Option<Answer>);
@@ -34,8 +34,9 @@ pub struct Flight {
 }
 
 /// Hands a request to the browser, in this very task: the guard has just passed. Plain arguments, since patched
-/// `fetch` implementations ignore `Request` objects (hazard N15); redirects are not followed (P10); no cookies.
-pub fn send(dispatch: &Dispatch, destinations: &Destinations) -> Flight {
+/// `fetch` implementations ignore `Request` objects (hazard N15); redirects are not followed (P10); cookies only if the app
+/// has said so (P8.1).
+pub fn send(dispatch: &Dispatch, opening: &Opening) -> Flight {
     let timed_out = Rc::new(Cell::new(false));
     let mut flight = Flight {
         response: Err(Fault::Forbidden),
@@ -47,10 +48,10 @@ pub fn send(dispatch: &Dispatch, destinations: &Destinations) -> Flight {
         fact_pointers: dispatch.fact_pointers.clone(),
     };
     // A stored URL is input, not configuration.
-    if url::parse(&dispatch.url, None).and_then(|target| destinations.check(&target)).is_err() {
+    if url::parse(&dispatch.url, None).and_then(|target| opening.destinations.check(&target)).is_err() {
         return flight;
     }
-    let init = init(dispatch);
+    let init = init(dispatch, opening);
     if let Ok(controller) = AbortController::new() {
         set(&init, "signal", &controller.signal());
         let abort = controller.clone();
@@ -65,15 +66,22 @@ pub fn send(dispatch: &Dispatch, destinations: &Destinations) -> Flight {
     flight
 }
 
-fn init(dispatch: &Dispatch) -> JsValue {
+/// The header that binds a cookie's request to its scope. Its value is the scope's hash.
+pub const SCOPE_HEADER: &str = "intento-scope";
+
+fn init(dispatch: &Dispatch, opening: &Opening) -> JsValue {
     let pair = |(name, value): &(String, String)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(value));
     let headers: Array = dispatch.headers.iter().map(pair).collect();
+    if opening.session == Session::Cookie {
+        headers.push(&pair(&(SCOPE_HEADER.to_owned(), opening.scope.0.clone())));
+    }
+    let credentials = if opening.session == Session::None { "omit" } else { "include" };
     let init = object(&[
         ("method", JsValue::from_str(dispatch.method)),
         ("headers", headers.into()),
         ("redirect", JsValue::from_str("manual")),
         ("cache", JsValue::from_str("no-store")),
-        ("credentials", JsValue::from_str("omit")),
+        ("credentials", JsValue::from_str(credentials)),
     ]);
     match &dispatch.body {
         None => {}

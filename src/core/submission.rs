@@ -248,6 +248,7 @@ fn check_headers(headers: Headers, carrier: &Carrier) -> Result<(Headers, Option
             || lower.starts_with("sec-")
             || lower.starts_with("proxy-")
             || lower == "idempotency-key"
+            || lower == "intento-scope"
             || lower.eq_ignore_ascii_case(&carrier.name);
         if forbidden {
             return Err(Error::new(ErrorCode::HeaderForbidden).detail(name));

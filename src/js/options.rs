@@ -4,7 +4,7 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 
 use crate::browser::codec::from_js;
-use crate::browser::driver::Opening;
+use crate::browser::driver::{Opening, Session};
 use crate::browser::url;
 use crate::core::change::ContractSnapshot;
 use crate::core::contract::Contract;
@@ -28,6 +28,9 @@ struct PlainOptions {
     /// Operations with a handler.
     #[serde(default)]
     handled: Vec<String>,
+    session: Option<String>,
+    #[serde(default)]
+    unbound_cookies: bool,
 }
 
 /// Checks the options of a queue, before anything is opened.
@@ -57,8 +60,25 @@ pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) ->
     if attempt_ms >= contract.contract.window_ms() {
         return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs"));
     }
+    let session = match (plain.session.as_deref(), plain.unbound_cookies) {
+        (None, false) => Session::None,
+        (Some("cookie"), false) => Session::Cookie,
+        (Some("cookie"), true) => Session::UnboundCookie,
+        (None, true) => return Err(Error::new(ErrorCode::OptionInvalid).detail("unboundCookies")),
+        (Some(_), _) => return Err(Error::new(ErrorCode::OptionInvalid).detail("session")),
+    };
     let origins = core::iter::once(&base).chain(&extra).map(|target| target.origin.clone()).collect();
-    Ok(Opening { scope, contract, destinations, origins, probe, attempt_ms, can_refresh, handled: plain.handled })
+    Ok(Opening {
+        scope,
+        contract,
+        destinations,
+        origins,
+        probe,
+        attempt_ms,
+        can_refresh,
+        handled: plain.handled,
+        session,
+    })
 }
 
 fn contract_snapshot(text: Option<&str>, contract: JsValue) -> Result<ContractSnapshot, Error> {

@@ -4,6 +4,7 @@
 mod durability;
 mod ledger;
 mod page;
+mod session;
 mod spy;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -12,10 +12,15 @@ const GENERIC: &str = include_str!("../../contracts/generic.json");
 
 /// Opens a queue that sends to the test server itself: it answers, and it is not an API.
 pub(crate) async fn open(scope: &str) -> Result<RawQueue, JsValue> {
+    open_with(scope, "").await
+}
+
+/// As [`open`], with more members of the options.
+pub(crate) async fn open_with(scope: &str, more: &str) -> Result<RawQueue, JsValue> {
     let origin = eval("location.origin").as_string().unwrap();
     let options = JSON::parse(&format!(
         r#"{{"scope":"{scope}","contractText":"generic","baseUrl":"{origin}","extraOrigins":[],"probeUrl":null,
-            "attemptDeadlineMs":2000}}"#
+            "attemptDeadlineMs":2000{more}}}"#
     ));
     let contract = JSON::parse(GENERIC).unwrap();
     let changed = js_sys::Function::new_no_args("");

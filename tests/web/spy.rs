@@ -32,6 +32,7 @@ const INSTALL: &str = r#"
   const send = globalThis.fetch;
   globalThis.fetch = (...args) => {
     spy.requests += 1;
+    if (args[1]?.method === 'POST') spy.sent = { credentials: args[1].credentials, headers: Object.fromEntries(args[1].headers) };
     if (spy.endless && args[1]?.method === 'POST') {
       const headers = { 'content-type': 'application/json' };
       const pull = (controller) => {
@@ -70,6 +71,12 @@ pub(crate) fn answer_posts(status: u16, body: &str) {
 /// From now on, every POST is answered 201 with a body that never ends.
 pub(crate) fn answer_posts_without_end() {
     eval("__spy.endless = true");
+}
+
+/// The newest POST: how it carries cookies, and one of its headers.
+pub(crate) fn sent(header: &str) -> (String, Option<String>) {
+    let text = |source: &str| eval(source).as_string();
+    (text("__spy.sent.credentials").unwrap(), text(&format!("__spy.sent.headers['{header}'] ?? null")))
 }
 
 /// Bytes of such bodies that were asked for.

@@ -26,7 +26,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
     }
     fs::create_dir_all(&tests)?;
     install(workspace, &project)?;
-    let files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
+    let mut files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
+    files.push(quick_start(&project, &tests)?);
     let mut counts = type_tests(workspace, &project, &select(&files, TYPE_TEST))?;
     counts += node_tests(&project, &select(&files, NODE_TEST))?;
     Ok(counts)
@@ -61,6 +62,16 @@ fn copy_tests(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     }
     copies.sort();
     Ok(copies)
+}
+
+/// The README's first example, as the package ships it: it must compile as it stands.
+fn quick_start(project: &Path, tests: &Path) -> Result<PathBuf> {
+    let readme = fs::read_to_string(project.join("node_modules/intento/README.md"))?;
+    let example = readme.split("```ts\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = example.context("README.md has no example in TypeScript")?;
+    let file = tests.join("readme.test-d.ts");
+    fs::write(&file, format!("declare const user: {{ id: string }};\n{example}\nvoid now;\n"))?;
+    Ok(file)
 }
 
 fn select<'a>(files: &'a [PathBuf], suffix: &str) -> Vec<&'a Path> {

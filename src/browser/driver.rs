@@ -151,12 +151,7 @@ impl<A: App + 'static> Driver<A> {
         submission.into_change(context, entropy::draw()?, entropy::draw()?)
     }
 
-    pub fn cancel(self: &Rc<Self>, intent: IntentId, done: Done) {
-        let ticket = self.ticket(done);
-        self.feed(Input::Cancel { ticket, intent });
-    }
-
-    /// Resumes or abandons.
+    /// Cancels, resumes or abandons.
     pub fn steer(self: &Rc<Self>, change: Change, done: Done) {
         let ticket = self.ticket(done);
         self.feed(Input::Steer { ticket, change: Box::new(change) });

@@ -16,7 +16,9 @@ use super::url;
 use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::effect::Dispatch;
 use crate::core::limits::{ANSWER_MAX_BYTES, TIMER_MAX_MS};
+use crate::core::media_type::{essence, is_json};
 use crate::core::record::Content;
+use crate::core::submission::SCOPE_HEADER;
 
 /// What one attempt brought: what is judged, and what the app gets.
 type Brought = (Observation, Option<Answer>);
@@ -65,9 +67,6 @@ pub fn send(dispatch: &Dispatch, opening: &Opening) -> Flight {
     flight.response = fetch(&dispatch.url, &init).map_err(|_| Fault::Network);
     flight
 }
-
-/// The header that binds a cookie's request to its scope. Its value is the scope's hash.
-pub const SCOPE_HEADER: &str = "intento-scope";
 
 fn init(dispatch: &Dispatch, opening: &Opening) -> JsValue {
     let pair = |(name, value): &(String, String)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(value));
@@ -158,8 +157,7 @@ impl Flight {
 
     /// The scalars at the contract's pointers. JSON that does not parse was cut off on its way.
     fn pointers(&self, media_type: Option<&str>, text: &str) -> Result<BTreeMap<String, FactValue>, Fault> {
-        let is_json = media_type.is_some_and(|essence| essence == "application/json" || essence.ends_with("+json"));
-        if !is_json || text.is_empty() {
+        if text.is_empty() || !media_type.is_some_and(is_json) {
             return Ok(Default::default());
         }
         let document = JSON::parse(text).map_err(|_| Fault::Truncated)?;
@@ -169,11 +167,6 @@ impl Flight {
         }
         Ok(resolved)
     }
-}
-
-/// A media type without its parameters, lower-case.
-fn essence(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The scalar at a JSON pointer (RFC 6901).

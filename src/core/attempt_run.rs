@@ -7,7 +7,7 @@ use super::contract::{Answer, Contract, Observation};
 use super::effect::Dispatch;
 use super::input::Credentials;
 use super::intent::{IntentRecord, Polling, Purpose};
-use super::key::{ChangeId, IntentId, RealmId};
+use super::key::{ChangeId, IntentId, Key, RealmId};
 use super::limits::RECORD_TRIES_MAX;
 use super::time::Stamp;
 use super::window::window_open;
@@ -76,10 +76,6 @@ pub struct Terms {
 impl AttemptRun {
     pub fn new(intent: IntentId, errand: Errand) -> Self {
         Self { intent, step: Step::Reaching, may_send: true, errand }
-    }
-
-    pub fn is_reaching(&self) -> bool {
-        matches!(self.step, Step::Reaching)
     }
 
     /// The facts that wait to be offered again.
@@ -207,42 +203,45 @@ impl AttemptRun {
     }
 }
 
+/// The attempt itself: the frozen request, under its key.
 fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: u64) -> Dispatch {
     let request = &grant.intent.request;
     let key = &grant.intent.key;
     #[cfg(feature = "break-new-key")]
     let key = &key.broken_for_retry(attempt);
-    let (key_name, key_value) = grant.intent.carrier.header(key);
-    let mut headers = request.headers.clone();
-    if let Some(body) = &grant.body {
-        headers.push(("content-type".to_owned(), body.media_type.clone()));
-    }
-    add_credentials(&mut headers, credentials, &key_name);
-    headers.push((key_name, key_value));
+    let media_type = grant.body.as_ref().map(|body| body.media_type.clone());
     Dispatch {
-        intent: grant.intent.id.clone(),
         attempt,
         method: request.method.as_str(),
-        url: request.url.clone(),
-        headers,
         body: grant.body.as_ref().map(|body| body.content.clone()),
-        deadline_ms,
-        fact_headers: grant.contract.fact_headers(),
-        fact_pointers: grant.contract.fact_pointers(),
+        ..get(grant, key, request.url.clone(), media_type, credentials, deadline_ms)
     }
 }
 
 /// A `GET` of the result, with the key, so that the server can say whose result it is.
 fn look(grant: &Grant, polling: &Polling, credentials: Credentials, deadline_ms: u64) -> Dispatch {
-    let (key_name, key_value) = grant.intent.carrier.header(&grant.intent.key);
+    get(grant, &grant.intent.key, polling.url.clone(), None, credentials, deadline_ms)
+}
+
+/// What every request of an intent has in common: the frozen headers, credentials, the key.
+fn get(
+    grant: &Grant,
+    key: &Key,
+    url: String,
+    media_type: Option<String>,
+    credentials: Credentials,
+    deadline_ms: u64,
+) -> Dispatch {
+    let (key_name, key_value) = grant.intent.carrier.header(key);
     let mut headers = grant.intent.request.headers.clone();
+    headers.extend(media_type.map(|media_type| ("content-type".to_owned(), media_type)));
     add_credentials(&mut headers, credentials, &key_name);
     headers.push((key_name, key_value));
     Dispatch {
         intent: grant.intent.id.clone(),
         attempt: grant.intent.history.total,
         method: "GET",
-        url: polling.url.clone(),
+        url,
         headers,
         body: None,
         deadline_ms,

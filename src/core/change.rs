@@ -210,27 +210,6 @@ pub enum Refusal {
     Inconsistent,
 }
 
-impl Change {
-    /// The intent a change is about.
-    pub fn intent(&self) -> Option<&IntentId> {
-        match self {
-            Self::Submit(submit) => Some(&submit.intent),
-            Self::Claim(claim) => Some(&claim.intent),
-            Self::Record(facts) => Some(&facts.intent),
-            Self::NotSent(not_sent) => Some(&not_sent.intent),
-            Self::Replace(replace) => Some(&replace.successor.intent),
-            Self::Delivered(delivered) => Some(&delivered.intent),
-            Self::Polled(polled) => Some(&polled.intent),
-            Self::Cancel(intent)
-            | Self::Acknowledge(intent)
-            | Self::Resume(intent)
-            | Self::Hold { intent, .. }
-            | Self::Abandon { intent, .. } => Some(intent),
-            Self::Probed { .. } => None,
-        }
-    }
-}
-
 impl Applied {
     /// The intent's record after the change.
     pub fn intent(&self) -> Option<&IntentRecord> {

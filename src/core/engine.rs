@@ -142,9 +142,6 @@ impl Engine {
             Input::Submit { ticket, submit } => {
                 self.changes.push_back((Ticket::Caller(ticket), Change::Submit(submit)));
             }
-            Input::Cancel { ticket, intent } => {
-                self.changes.push_back((Ticket::Caller(ticket), Change::Cancel(intent)));
-            }
             Input::Steer { ticket, change } => {
                 if let Change::Resume(intent) = &*change {
                     self.credentials.forget(intent);

@@ -20,11 +20,7 @@ pub enum Input {
         ticket: u64,
         submit: Box<Submit>,
     },
-    Cancel {
-        ticket: u64,
-        intent: IntentId,
-    },
-    /// The app resumes, abandons or replaces an intent.
+    /// The app cancels, resumes, abandons or replaces an intent.
     Steer {
         ticket: u64,
         change: Box<Change>,

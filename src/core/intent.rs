@@ -243,6 +243,17 @@ pub enum Replay {
     Unknown,
 }
 
+impl Replay {
+    /// What a replay marker says; `None` where it was not visible, which is unknown and never fresh (P10).
+    pub fn of_marker(replayed: Option<bool>) -> Self {
+        match replayed {
+            Some(true) => Self::Replayed,
+            Some(false) => Self::Fresh,
+            None => Self::Unknown,
+        }
+    }
+}
+
 /// What a refusal or a success rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

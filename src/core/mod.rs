@@ -16,6 +16,7 @@ pub mod intent;
 pub mod journal;
 pub mod key;
 pub mod limits;
+pub mod media_type;
 pub mod reach;
 pub mod record;
 pub mod snapshot;

@@ -151,10 +151,6 @@ impl Overlay {
         self.read.insert(key, versioned);
     }
 
-    pub fn has_read(&self, key: &RecordKey) -> bool {
-        self.read.contains_key(key)
-    }
-
     /// The record under a key; `None` where there is none. [`Stop::Unread`] if the store was not asked yet.
     pub fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
         match (self.written.get(key), self.read.get(key)) {

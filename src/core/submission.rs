@@ -14,6 +14,7 @@ use super::limits::{
     BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
     SCOPE_MAX_BYTES, URL_MAX_BYTES,
 };
+use super::media_type::{essence, is_json};
 use super::record::{Body, Content};
 
 /// A URL as the platform parsed it. Its `Debug` shows the origin only (law 11).
@@ -221,6 +222,9 @@ fn check_reference(reference: Reference) -> Result<Option<String>, Error> {
     }
 }
 
+/// The header that binds a cookie's request to its scope (P8.1); its value is the scope's hash.
+pub const SCOPE_HEADER: &str = "intento-scope";
+
 /// Headers that a page cannot set, or that intento sets itself.
 const TRANSPORT_HEADERS: [&str; 9] =
     ["host", "content-length", "connection", "transfer-encoding", "upgrade", "origin", "referer", "date", "expect"];
@@ -248,7 +252,7 @@ fn check_headers(headers: Headers, carrier: &Carrier) -> Result<(Headers, Option
             || lower.starts_with("sec-")
             || lower.starts_with("proxy-")
             || lower == "idempotency-key"
-            || lower == "intento-scope"
+            || lower == SCOPE_HEADER
             || lower.eq_ignore_ascii_case(&carrier.name);
         if forbidden {
             return Err(Error::new(ErrorCode::HeaderForbidden).detail(name));
@@ -279,10 +283,9 @@ fn check_body(stated: Option<StatedBody>, declared: Option<String>) -> Result<Op
         return Err(ErrorCode::BodyTooLarge.into());
     }
     let media_type = declared.unwrap_or_else(|| kind.media_type().to_owned());
-    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let names_json = essence == "application/json" || essence.ends_with("+json");
+    let essence = essence(&media_type);
     match kind {
-        BodyKind::Json if !names_json => Err(wrong_type()),
+        BodyKind::Json if !is_json(&essence) => Err(wrong_type()),
         BodyKind::Form if essence != "application/x-www-form-urlencoded" => Err(wrong_type()),
         _ => Ok(Some(Body { media_type, content })),
     }

@@ -91,7 +91,7 @@ impl RawQueue {
 
     /// Resolves with the snapshot; its state is `cancelled` only if the intent was never sent, and now never will be.
     pub fn cancel(&self, intent: String) -> Promise {
-        self.steering(IntentId(intent), |driver, intent, done| driver.cancel(intent, done))
+        self.steering(IntentId(intent), |driver, intent, done| driver.steer(Change::Cancel(intent), done))
     }
 
     /// Resolves with the snapshots of this scope, in the order of submission.

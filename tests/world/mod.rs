@@ -166,7 +166,7 @@ impl World {
     pub fn cancel(&mut self, realm: RealmNo, intent: &IntentId) -> bool {
         self.submits += 1;
         let ticket = self.submits;
-        self.input(realm, Input::Cancel { ticket, intent: intent.clone() });
+        self.input(realm, Input::Steer { ticket, change: Box::new(Change::Cancel(intent.clone())) });
         self.run_for(SECOND);
         matches!(self.done.get(&ticket), Some(Ok(Applied::Cancelled { cancelled: true, .. })))
     }

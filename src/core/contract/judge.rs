@@ -8,12 +8,12 @@ use crate::core::limits::{ATTEMPTS_MAX, IN_PROGRESS_REPEATS_MAX, UNCLEAR_REPEATS
 /// The meaning of an intent's attempts, the newest facts included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// Attempt `by` brought a recognised success.
-    Succeeded { by: u32, replay: Replay },
-    /// Attempt `by` brought a refusal that settles. `replaceable`: no delivery of this key can still have an effect (P5.4).
-    Rejected { by: u32, evidence: Evidence, replaceable: bool },
-    /// Attempt `by` was told that the key belongs to another payload, and nothing of ours is unknown.
-    Mismatched { by: u32 },
+    /// An attempt brought a recognised success.
+    Succeeded { replay: Replay },
+    /// An attempt brought a refusal that settles. `replaceable`: no delivery of this key can still have an effect (P5.4).
+    Rejected { evidence: Evidence, replaceable: bool },
+    /// An attempt was told that the key belongs to another payload, and nothing of ours is unknown.
+    Mismatched,
     /// Try again with the same key.
     Wait { cause: Cause },
     /// The server took it; its result is to be fetched.
@@ -40,25 +40,20 @@ pub fn judge(contract: &Contract, history: &History, newest: u32) -> Option<Judg
 
 fn settles(contract: &Contract, history: &History) -> Option<Judgement> {
     let answers = || history.attempts.iter().filter_map(answer);
-    let success = answers().find(|(_, answer)| answer.class == AnswerClass::Succeeded);
-    if let Some((by, answer)) = success {
-        let replay = match answer.replayed {
-            Some(true) => Replay::Replayed,
-            Some(false) => Replay::Fresh,
-            None => Replay::Unknown,
-        };
-        return Some(Judgement::Succeeded { by, replay });
+    let success = answers().find(|told| told.class == AnswerClass::Succeeded);
+    if let Some(told) = success {
+        return Some(Judgement::Succeeded { replay: Replay::of_marker(told.replayed) });
     }
-    if let Some((by, _)) = answers().find(|(_, answer)| answer.conclusive) {
-        return Some(Judgement::Rejected { by, evidence: Evidence::Stored, replaceable: true });
+    if answers().any(|told| told.conclusive) {
+        return Some(Judgement::Rejected { evidence: Evidence::Stored, replaceable: true });
     }
     if history.any_unknown() {
         return None;
     }
     let replaceable = contract.refusal.single_delivery;
-    answers().find_map(|(by, answer)| match answer.class {
-        AnswerClass::Refused => Some(Judgement::Rejected { by, evidence: Evidence::Unstored, replaceable }),
-        AnswerClass::Mismatched => Some(Judgement::Mismatched { by }),
+    answers().find_map(|told| match told.class {
+        AnswerClass::Refused => Some(Judgement::Rejected { evidence: Evidence::Unstored, replaceable }),
+        AnswerClass::Mismatched => Some(Judgement::Mismatched),
         _ => None,
     })
 }
@@ -70,10 +65,10 @@ struct Told {
     replayed: Option<bool>,
 }
 
-fn answer(attempt: &Attempt) -> Option<(u32, Told)> {
+fn answer(attempt: &Attempt) -> Option<Told> {
     match &attempt.state {
         AttemptState::Ended { reading: AttemptReading::Answer { class, conclusive, replayed, .. }, .. } => {
-            Some((attempt.number, Told { class: *class, conclusive: *conclusive, replayed: *replayed }))
+            Some(Told { class: *class, conclusive: *conclusive, replayed: *replayed })
         }
         _ => None,
     }

@@ -78,28 +78,35 @@ impl AttemptReading {
 
 /// Reads one observation by its contract.
 pub fn read(contract: &Contract, key: &Key, observation: &Observation) -> AttemptReading {
+    read_by(contract, key, observation, |class, _| class)
+}
+
+/// Reads what came back from a look at the result of an accepted intent: what would settle counts only if it is
+/// stored under the key.
+pub fn read_polled(contract: &Contract, key: &Key, observation: &Observation) -> AttemptReading {
+    read_by(contract, key, observation, |class, marks| match class {
+        AnswerClass::Succeeded | AnswerClass::Refused if !marks.stored() => AnswerClass::Unclear,
+        class => class,
+    })
+}
+
+fn read_by(
+    contract: &Contract,
+    key: &Key,
+    observation: &Observation,
+    narrow: fn(AnswerClass, &Marks) -> AnswerClass,
+) -> AttemptReading {
     match observation {
         Observation::Fault(fault) => AttemptReading::Fault { fault: *fault },
         Observation::Reply(facts) => {
             let marks = Marks::of(contract, key, facts);
             let (class, by_rule) = classify(contract, facts, &marks);
+            let class = narrow(class, &marks);
             let conclusive = class == AnswerClass::Refused
                 && (by_rule || (contract.refusal.conclusive == ConclusiveWhen::Stored && marks.stored()));
             AttemptReading::Answer { class, status: facts.status, conclusive, replayed: marks.replayed }
         }
     }
-}
-
-/// Reads what came back from a look at the result of an accepted intent.
-pub fn read_polled(contract: &Contract, key: &Key, observation: &Observation) -> AttemptReading {
-    let reading = read(contract, key, observation);
-    let Observation::Reply(facts) = observation else { return reading };
-    let AttemptReading::Answer { class, status, conclusive, replayed } = reading else { return reading };
-    let settles = matches!(class, AnswerClass::Succeeded | AnswerClass::Refused);
-    if settles && !Marks::of(contract, key, facts).stored() {
-        return AttemptReading::Answer { class: AnswerClass::Unclear, status, conclusive: false, replayed };
-    }
-    AttemptReading::Answer { class, status, conclusive, replayed }
 }
 
 /// What an answer says of the key it belongs to.

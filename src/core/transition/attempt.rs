@@ -103,9 +103,9 @@ fn draw_conclusion(
 
 fn outcome_of(judgement: Judgement) -> Option<State> {
     match judgement {
-        Judgement::Succeeded { replay, .. } => Some(State::Succeeded { replay, evidence: Evidence::Reply }),
-        Judgement::Rejected { evidence, replaceable, .. } => Some(State::Rejected { evidence, replaceable }),
-        Judgement::Mismatched { .. } => Some(State::Mismatched),
+        Judgement::Succeeded { replay } => Some(State::Succeeded { replay, evidence: Evidence::Reply }),
+        Judgement::Rejected { evidence, replaceable } => Some(State::Rejected { evidence, replaceable }),
+        Judgement::Mismatched => Some(State::Mismatched),
         Judgement::Wait { .. } | Judgement::Accept | Judgement::Hold { .. } => None,
     }
 }

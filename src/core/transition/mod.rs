@@ -13,7 +13,7 @@ mod submit;
 mod tests;
 
 use super::change::{Applied, Change, Refusal};
-use super::intent::{HeldReason, State};
+use super::intent::{HeldReason, IntentRecord, State};
 use super::journal::JournalEvent;
 use super::record::{Overlay, Stop};
 use super::time::Reading;
@@ -55,7 +55,7 @@ fn refuse<T>(refusal: Refusal) -> Result<T, Stop> {
 
 impl Draft<'_> {
     /// Ends an intent. Everything that could make it run again goes; the first definite outcome wins (law 6).
-    fn settle(&mut self, intent: &mut super::intent::IntentRecord, state: State) -> Result<(), Stop> {
+    fn settle(&mut self, intent: &mut IntentRecord, state: State) -> Result<(), Stop> {
         if !intent.has_ended() {
             let mut counters = self.counters(&intent.scope)?;
             counters.open = counters.open.saturating_sub(1);
@@ -75,7 +75,7 @@ impl Draft<'_> {
     }
 
     /// Stops an intent until the app or a person acts. The key and the request stay.
-    fn hold(&mut self, intent: &mut super::intent::IntentRecord, reason: HeldReason) {
+    fn hold(&mut self, intent: &mut IntentRecord, reason: HeldReason) {
         self.journal(intent, JournalEvent::Held { reason });
         intent.state = State::Held { reason };
         intent.claim = None;

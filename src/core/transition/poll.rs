@@ -81,12 +81,7 @@ fn outcome(reading: &AttemptReading) -> Option<State> {
     let AttemptReading::Answer { class, conclusive, replayed, .. } = reading else { return None };
     match class {
         AnswerClass::Succeeded => {
-            let replay = match replayed {
-                Some(true) => Replay::Replayed,
-                Some(false) => Replay::Fresh,
-                None => Replay::Unknown,
-            };
-            Some(State::Succeeded { replay, evidence: Evidence::Reply })
+            Some(State::Succeeded { replay: Replay::of_marker(*replayed), evidence: Evidence::Reply })
         }
         AnswerClass::Refused if *conclusive => Some(State::Rejected { evidence: Evidence::Stored, replaceable: true }),
         _ => None,

@@ -3,13 +3,30 @@ import { appError } from './errors.js';
 /** Deepest nesting; the engine's bound of the same name. */
 const BODY_DEPTH_MAX = 64;
 
+/** What is asked of a text beyond RFC 8785. */
+export interface Reading {
+  /** JSON pointers to members to leave out. */
+  leftOut?: ReadonlySet<string>;
+  /** Refuse integers beyond 2^53 - 1: what the app meant may be another number than the one JavaScript has kept. */
+  exact?: boolean;
+  /** A JSON pointer to a member that is not there yet: the engine puts the key in its place. */
+  keyAt?: string;
+}
+
+/** Stands for the key: the escape of a lone surrogate, which no text that is accepted holds. The engine knows it. */
+const KEY_PLACE = String.raw`"\ud800"`;
+
 /**
  * The canonical JSON of a value (RFC 8785): members sorted by UTF-16 code units, numbers and strings in the
- * platform's own spelling, which the RFC is defined by. What JSON cannot carry exactly is refused, never rounded
- * or dropped: `body_unstorable`, with the place as a JSON pointer. `leftOut` are pointers to members to leave out.
+ * platform's own spelling, which the RFC is defined by; every finite double has one. What JSON cannot carry is
+ * refused, never dropped: `body_unstorable`, with the place as a JSON pointer.
  */
-export function canonicalJson(value: unknown, leftOut: ReadonlySet<string> = NOTHING): string {
-  return write(value, '', { above: new Set(), leftOut });
+export function canonicalJson(value: unknown, reading: Reading = {}): string {
+  const { leftOut = NOTHING, exact = false, keyAt = null } = reading;
+  const place: Place = { above: new Set(), leftOut, exact, keyAt, placed: false };
+  const text = write(value, '', place);
+  if (keyAt !== null && !place.placed) throw misplaced(keyAt);
+  return text;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -18,6 +35,9 @@ interface Place {
   /** The containers that this one is in. */
   above: Set<object>;
   leftOut: ReadonlySet<string>;
+  exact: boolean;
+  keyAt: string | null;
+  placed: boolean;
 }
 
 function write(value: unknown, at: string, place: Place): string {
@@ -28,7 +48,7 @@ function write(value: unknown, at: string, place: Place): string {
     case 'boolean':
       return String(value);
     case 'number':
-      return number(value, at);
+      return number(value, at, place.exact);
     case 'object':
       if (value === null) return 'null';
       return container(value, at, place);
@@ -37,9 +57,9 @@ function write(value: unknown, at: string, place: Place): string {
   }
 }
 
-function number(value: number, at: string): string {
+function number(value: number, at: string, exact: boolean): string {
   if (!Number.isFinite(value)) throw unstorable(at, String(value));
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+  if (exact && Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw unstorable(at, 'an integer beyond 2^53 - 1; pass it as a string');
   }
   return JSON.stringify(value);
@@ -67,15 +87,29 @@ function object(value: object, at: string, place: Place): string {
   const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
   if (!plain) throw unstorable(at, 'an object that is not plain');
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') throw unstorable(at, 'an object with toJSON');
-  const members = Object.keys(value)
-    .filter((name) => !place.leftOut.has(`${at}/${escape(name)}`))
+  const names = Object.keys(value).filter((name) => !place.leftOut.has(`${at}/${escape(name)}`));
+  const key = keyHere(at, place);
+  if (key !== null) {
+    if (names.includes(key)) throw misplaced(`${at}/${key}`);
+    names.push(key);
+    place.placed = true;
+  }
+  const members = names
     .sort(byCodeUnits)
     .map((name) => {
+      if (name === key) return `${JSON.stringify(name)}:${KEY_PLACE}`;
       if (!isWellFormed(name)) throw unstorable(at, 'a name with a lone surrogate');
       const member = (value as Record<string, unknown>)[name];
       return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, place)}`;
     });
   return `{${members.join(',')}}`;
+}
+
+/** The name under which the key stands in the object at `at`. */
+function keyHere(at: string, { keyAt }: Place): string | null {
+  const cut = keyAt?.lastIndexOf('/') ?? -1;
+  if (keyAt === null || keyAt.slice(0, cut) !== at) return null;
+  return keyAt.slice(cut + 1).replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /** Not `localeCompare`: RFC 8785 section 3.2.3 asks for UTF-16 code units, which is what `<` compares. */
@@ -90,6 +124,11 @@ function isWellFormed(text: string): boolean {
 
 function escape(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function misplaced(pointer: string) {
+  const remedy = 'Give the key its place: a JSON object without that member, under objects that are there.';
+  return appError('key_place_invalid', remedy, pointer);
 }
 
 function unstorable(at: string, what: string) {

@@ -5,7 +5,8 @@ export type ErrorCode =
   | 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict'
   | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict'
   | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid'
-  | 'body_unstorable' | 'body_too_large' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'reason_invalid' | 'unknown_intent' | 'closed' | 'ledger_full'
+  | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable'
+  | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'unknown_intent' | 'closed' | 'ledger_full'
   | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'ledger_unreadable' | 'storage_failed'
   | 'commit_unknown' | 'engine_dead';
 
@@ -23,6 +24,8 @@ export class IntentoError extends Error {
   readonly detail: string | null;
   /** With `reference_conflict`: the intent that already has this reference. */
   readonly existing: IntentSnapshot | null;
+  /** With `reference_conflict` of `adopt`: the other scope's intent. */
+  readonly conflicting: IntentSnapshot | null;
 
   constructor(plain: PlainError, cause?: unknown) {
     const where = plain.detail === null ? '' : ` (${plain.detail})`;
@@ -32,6 +35,7 @@ export class IntentoError extends Error {
     this.remedy = plain.remedy;
     this.detail = plain.detail;
     this.existing = plain.existing;
+    this.conflicting = plain.conflicting ?? null;
   }
 }
 
@@ -42,6 +46,7 @@ export interface PlainError {
   remedy: string;
   detail: string | null;
   existing: IntentSnapshot | null;
+  conflicting?: IntentSnapshot | null;
 }
 
 /** The engine's plain error as the one error class; anything else means that the engine itself has failed. */

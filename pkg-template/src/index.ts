@@ -1,5 +1,6 @@
 import { EngineUnavailable, loadEngine } from './engine.js';
 import { appError, asIntentoError, IntentoError } from './errors.js';
+import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoing } from './hooks.js';
 import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
 import { shape, type PlainSettled } from './settled.js';
@@ -11,7 +12,7 @@ export type * from './types.js';
 
 interface Holding {
   queue: Promise<Queue>;
-  /** What must be the same for a second holder. Callbacks are not compared: a re-render makes new ones. */
+  /** What must be the same for a second holder. */
   terms: string;
   holders: number;
 }
@@ -27,8 +28,10 @@ const open = new Map<string, Holding>();
 export async function openQueue(options: QueueOptions): Promise<Queue> {
   const plain = plainOptions(options);
   const scope = plain.scope ?? '';
-  const { authorize: _, scope: __, contract: ___, onOutcome: ____, ...compared } = plain;
-  const terms = JSON.stringify(compared);
+  const { scope: _, contract: __, onOutcome: ___, authorize, reconcile, prepare, decode, ...compared } = plain;
+  // Callbacks are compared only by whether they are there: a re-render makes new ones.
+  const given = [authorize, reconcile, prepare, decode].map((callback) => callback !== null);
+  const terms = JSON.stringify([compared, given]);
   const holding = open.get(scope);
   if (holding !== undefined) {
     if (holding.terms !== terms) {
@@ -54,7 +57,7 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
-  const { authorize, contract, onOutcome, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, contract, keyAt, onOutcome, ...options } = plain;
   try {
     const engine = await loadEngine();
     const news = new News();
@@ -62,14 +65,19 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
       options,
       contract,
       plain.baseUrl ?? '',
-      authorize == null ? undefined : async (refresh: boolean) => credentials(await authorize({ refresh })),
-      (snapshot: IntentSnapshot) => news.tell(snapshot),
-      async (operation: string, plainOutcome: PlainSettled) => {
-        await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
-        return true;
+      {
+        authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
+        reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
+        prepare: prepare && (async (plainOutgoing: PlainOutgoing) => plainPrepared(await prepare(outgoing(plainOutgoing)))),
+        decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
+        changed: (snapshot: IntentSnapshot) => news.tell(snapshot),
+        deliver: async (operation: string, plainOutcome: PlainSettled) => {
+          await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
+          return true;
+        },
       },
     );
-    return new OpenQueue(raw, news, released);
+    return new OpenQueue(raw, news, keyAt, released);
   } catch (error) {
     if (error instanceof EngineUnavailable) {
       const { code, message } = error;

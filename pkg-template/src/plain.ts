@@ -1,4 +1,5 @@
 import { canonicalJson } from './canonical-json.js';
+import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
 import type { Outcome, QueueOptions, Submission } from './types.js';
 
@@ -6,7 +7,9 @@ import type { Outcome, QueueOptions, Submission } from './types.js';
 export interface PlainOptions {
   scope: string | null;
   contractText: string | null;
-  contract: unknown;
+  contract: object | null;
+  /** Where in a body the key stands; null: it does not stand there. */
+  keyAt: string | null;
   baseUrl: string | null;
   extraOrigins: readonly string[];
   probeUrl: string | null;
@@ -14,6 +17,9 @@ export interface PlainOptions {
   session: string | null;
   unboundCookies: boolean;
   authorize: QueueOptions['authorize'] | null;
+  reconcile: QueueOptions['reconcile'] | null;
+  prepare: QueueOptions['prepare'] | null;
+  decode: QueueOptions['decode'] | null;
   /** Operations with a handler, sorted. */
   handled: string[];
   onOutcome: ReadonlyMap<string, (outcome: Outcome) => void | Promise<void>>;
@@ -21,15 +27,15 @@ export interface PlainOptions {
 
 export function plainOptions(options: QueueOptions): PlainOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options');
-  const contract = own(options, 'contract');
-  if (contract !== undefined && (typeof contract !== 'object' || contract === null)) throw invalid('contract');
+  const contract = plainContract(own(options, 'contract'));
   const onOutcome = handlers(own(options, 'onOutcome'));
   const extraOrigins = own(options, 'extraOrigins') ?? [];
   if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
   return {
     scope: text(own(options, 'scope'), 'scope'),
-    contractText: contract === undefined ? null : contractText(contract),
-    contract,
+    contractText: contract?.text ?? null,
+    contract: contract?.value ?? null,
+    keyAt: contract?.keyAt ?? null,
     baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
     extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
     probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
@@ -37,22 +43,38 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     session: text(own(options, 'session'), 'session'),
     unboundCookies: own(options, 'unboundCookies') === true,
     authorize: callable(own(options, 'authorize'), 'authorize'),
+    reconcile: callable(own(options, 'reconcile'), 'reconcile'),
+    prepare: callable(own(options, 'prepare'), 'prepare'),
+    decode: callable(own(options, 'decode'), 'decode'),
     handled: [...onOutcome.keys()].sort(),
     onOutcome,
   };
 }
 
-/** The contract's identity is the hash of this text. */
-function contractText(contract: unknown): string {
+/** A contract as the engine takes it. Its identity is the hash of the text. Null: none was given. */
+function plainContract(contract: unknown): { text: string; value: object; keyAt: string | null } | null {
+  if (contract === undefined) return null;
+  checkContract(contract);
   try {
-    return canonicalJson(contract);
+    const text = canonicalJson(withoutNulls(contract));
+    const keyAt = contract.carrier.in === 'body' ? (contract.carrier.name ?? '') : null;
+    return { text, value: JSON.parse(text) as object, keyAt };
   } catch (error) {
     const detail = error instanceof IntentoError ? error.detail : null;
     throw appError('contract_invalid', 'Pass plain JSON data: import a contract from intento/contracts.', detail);
   }
 }
 
-export function plainSubmission(submission: Submission): object {
+/** Null and undefined members are members that are not there. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+/** `keyAt`: where the key stands in a body, as a JSON pointer. */
+export function plainSubmission(submission: Submission, keyAt: string | null): object {
   if (typeof submission !== 'object' || submission === null) throw invalid('submission');
   const request = own(submission, 'request');
   if (typeof request !== 'object' || request === null) throw invalid('request');
@@ -71,14 +93,14 @@ export function plainSubmission(submission: Submission): object {
     method: text(own(request, 'method'), 'method') ?? '',
     url: text(own(request, 'url'), 'url') ?? '',
     headers: headerPairs(own(request, 'headers')),
-    body: plainBody(own(request, 'body'), own(request, 'ignore')),
+    body: plainBody(own(request, 'body'), own(request, 'ignore'), keyAt),
     hasExpiresIn: expiresIn !== undefined,
     expiresIn: expiresIn ?? null,
   };
 }
 
 /** The bytes that travel, and for JSON what makes it the same decision. */
-function plainBody(body: unknown, ignore: unknown): object | null {
+function plainBody(body: unknown, ignore: unknown, keyAt: string | null): object | null {
   const pointers = ignore === undefined ? [] : ignore;
   const named = Array.isArray(pointers) && pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'));
   if (!named) throw invalid('ignore');
@@ -87,8 +109,10 @@ function plainBody(body: unknown, ignore: unknown): object | null {
     if (pointers.length > 0) throw invalid('ignore');
     return opaque;
   }
-  const text = canonicalJson(body);
-  const compared = pointers.length === 0 ? null : canonicalJson(body, new Set(pointers as string[]));
+  const reading = { exact: true, ...(keyAt === null ? {} : { keyAt }) };
+  const text = canonicalJson(body, reading);
+  const leftOut = new Set(pointers as string[]);
+  const compared = pointers.length === 0 && keyAt === null ? null : canonicalJson(body, { exact: true, leftOut });
   return { kind: 'json', text, bytes: null, compared };
 }
 
@@ -146,7 +170,7 @@ function numeric(value: unknown, name: string): number | null {
   return value;
 }
 
-function callable(value: QueueOptions['authorize'], name: string): QueueOptions['authorize'] | null {
+function callable<F>(value: F | undefined, name: string): F | null {
   if (value === undefined) return null;
   if (typeof value !== 'function') throw invalid(name);
   return value;

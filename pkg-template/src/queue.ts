@@ -38,17 +38,22 @@ export class News {
 export class OpenQueue implements Queue {
   readonly #raw: RawQueue;
   readonly #news: News;
+  readonly #keyAt: string | null;
   readonly #released: () => boolean;
 
-  /** `released` says whether the last holder of this queue has let it go. */
-  constructor(raw: RawQueue, news: News, released: () => boolean) {
+  /**
+   * `keyAt` says where in a body the key stands, if it does; `released` whether the last holder of this queue has let it
+   * go.
+   */
+  constructor(raw: RawQueue, news: News, keyAt: string | null, released: () => boolean) {
     this.#raw = raw;
     this.#news = news;
+    this.#keyAt = keyAt;
     this.#released = released;
   }
 
   async submit(submission: Submission): Promise<Intent> {
-    const plain = plainSubmission(submission);
+    const plain = plainSubmission(submission, this.#keyAt);
     return this.#stored(() => this.#raw.submit(plain));
   }
 
@@ -71,6 +76,11 @@ export class OpenQueue implements Queue {
     return this.#intent(found, { created: false, durability: this.#raw.durability() as Receipt['durability'] });
   }
 
+  async adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }> {
+    const scope = typeof fromScope === 'string' ? fromScope : undefined;
+    return (await this.#ask(() => this.#raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] };
+  }
+
   on<E extends keyof QueueEvents>(_event: E, listener: (value: QueueEvents[E]) => void): () => void {
     return this.#news.listen(listener);
   }
@@ -84,9 +94,10 @@ export class OpenQueue implements Queue {
       settled: (within) => this.#ask(() => this.#raw.settled(snapshot.id, within)) as Promise<PlainSettled>,
       cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<IntentSnapshot>,
       resume: () => this.#ask(() => this.#raw.resume(snapshot.id)) as Promise<IntentSnapshot>,
+      reconcile: () => this.#ask(() => this.#raw.reconcile(snapshot.id)) as Promise<IntentSnapshot>,
       abandon: (reason) => this.#ask(() => this.#raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
       replace: (submission, reason) => {
-        const plain = plainSubmission(submission);
+        const plain = plainSubmission(submission, this.#keyAt);
         return this.#stored(() => this.#raw.replace(snapshot.id, reason, plain));
       },
     });
@@ -128,6 +139,7 @@ interface Calls {
   settled(within: number | undefined): Promise<PlainSettled>;
   cancel(): Promise<IntentSnapshot>;
   resume(): Promise<IntentSnapshot>;
+  reconcile(): Promise<IntentSnapshot>;
   abandon(reason: string): Promise<IntentSnapshot>;
   replace(submission: Submission, reason: string): Promise<Intent>;
 }
@@ -186,6 +198,12 @@ class HeldIntent implements Intent {
 
   async resume(): Promise<void> {
     this.#snapshot = await this.#calls.resume();
+  }
+
+  async reconcile(options: { within?: number; signal?: AbortSignal } = {}): Promise<Settled> {
+    options.signal?.throwIfAborted();
+    this.#snapshot = await this.#calls.reconcile();
+    return this.settled(options);
   }
 
   async abandon(options: { reason: string }): Promise<void> {

@@ -5,7 +5,7 @@ export interface PlainSettled {
   kind: Settled['kind'];
   intent: IntentSnapshot;
   durable: boolean;
-  answer: { status: number; mediaType: string | null; body: string | null } | null;
+  answer: { status: number; mediaType: string | null; body: string | null; resource: string | null } | null;
   replay: 'fresh' | 'replayed' | 'unknown' | null;
   evidence: 'reply' | 'stored' | 'unstored' | 'reconciliation' | null;
   reason: HeldReason | null;
@@ -35,9 +35,9 @@ export function shape(plain: PlainSettled): Settled {
 
 /** The kept answer, its JSON read. An answer that was too large to keep has no body here. */
 function answer(plain: PlainSettled): Answer {
-  if (plain.answer === null) return { status: 0, mediaType: null, body: null };
-  const { status, mediaType, body } = plain.answer;
-  return { status, mediaType, body: body === null ? null : read(mediaType, body) };
+  if (plain.answer === null) return { status: 0, mediaType: null, body: null, resource: null };
+  const { status, mediaType, body, resource } = plain.answer;
+  return { status, mediaType, body: body === null ? null : read(mediaType, body), resource };
 }
 
 function read(mediaType: string | null, body: string): Json {

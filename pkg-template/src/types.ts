@@ -1,7 +1,8 @@
 /** What an app hands over and gets back. Plain objects only; times are epoch milliseconds. */
 
-/** How one server speaks idempotency, as data. Import one from `intento/contracts`. */
-export type Contract = Readonly<Record<string, unknown>> & { readonly id: string };
+import type { Contract } from './contract.js';
+
+export type { Carrier, Contract, KeyRules, Lookup, OwnContract, PointerIs, Rule, Verdict, When } from './contract.js';
 
 /** A value JSON can carry exactly. Integers beyond 2^53 - 1 are refused: send them as strings. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [member: string]: Json };
@@ -13,6 +14,34 @@ export interface Authorization {
   headers?: Record<string, string>;
 }
 
+/** A request that is about to leave, as `prepare` sees it. */
+export interface Outgoing {
+  /** From 1. */
+  attempt: number;
+  method: string;
+  url: string;
+  /** Everything that will be sent, key and credentials included. */
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array | null;
+}
+
+/** What `prepare` adds to one attempt. It can replace neither the key nor a header that is there. */
+export interface Prepared {
+  headers?: Record<string, string>;
+  /** In place of the stored body: an envelope around it, say. */
+  body?: string | Uint8Array;
+}
+
+/** What `reconcile` found out about an intent. */
+export type Finding =
+  /** The effect is there. `response` is what the app would have got. */
+  | { kind: 'applied'; response?: { status: number; body?: Json } }
+  /** Nothing happened, and the server can never run it any more: a seal. */
+  | { kind: 'not_applied'; sealed: true }
+  /** Nothing is there now. A late packet could still run, so that this settles nothing. */
+  | { kind: 'not_found' }
+  | { kind: 'unknown' };
+
 export interface QueueOptions {
   /** Whose intents these are: account, tenant, signed-in user. Stored as a hash. */
   scope: string;
@@ -23,6 +52,22 @@ export interface QueueOptions {
   extraOrigins?: readonly string[];
   /** Asked before each attempt; with `refresh` once after the server refused what it got (401). Without it, requests carry no credentials. */
   authorize?: (asked: { refresh: boolean }) => Authorization | Promise<Authorization>;
+  /**
+   * Asked, without anything being sent again, what became of an intent whose outcome is unknown: when nothing else can
+   * help it, and by `intent.reconcile()`. `key` is the idempotency key: for looking it up, not for logs. Takes the place
+   * of the contract's own lookup. At most 30 s; a rejection is `unknown`.
+   */
+  reconcile?: (asked: { intent: IntentSnapshot; key: string }) => Finding | Promise<Finding>;
+  /**
+   * Called before each attempt leaves, to sign it, say. What it adds is neither stored nor compared: it is no part of
+   * what makes two requests the same. At most 4 s; if it rejects, nothing is sent, and it is asked again later.
+   */
+  prepare?: (outgoing: Outgoing) => Prepared | Promise<Prepared>;
+  /**
+   * Reads a body that is no JSON (a JWT, say), for the contract's rules: the JSON value in it, or undefined. It should
+   * check a signature where there is one. At most 4 s.
+   */
+  decode?: (answer: { status: number; mediaType: string | null; body: string }) => Json | undefined | Promise<Json | undefined>;
   /**
    * Handlers of outcomes, by operation. Called once in normal running, in one tab, also after a reload; again if it
    * rejects, takes longer than 30 s, or its page dies. Resolving acknowledges the outcome. Without a handler, a
@@ -85,11 +130,11 @@ export type Cause =
 
 /** Why a held intent needs the app or a person. */
 export type HeldReason =
-  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'accepted';
+  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted';
 
 export type AttemptResult =
-  | 'open' | 'not_sent' | 'succeeded' | 'refused' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
-  | 'auth' | 'config' | 'server_error' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated'
+  | 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
+  | 'auth' | 'config' | 'server_error' | 'uncertain' | 'key_burnt' | 'window_closed' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated'
   | 'redirected' | 'forbidden';
 
 /** One send, as recorded on the device. */
@@ -126,6 +171,8 @@ export interface IntentSnapshot {
   attempts: AttemptView[];
   /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
   contradicted: boolean;
+  /** The app has asked what became of it (`reconcile`), and that is not known yet. */
+  reconciling: boolean;
   /** The intent that this one took the place of, by `replace`. */
   predecessor: string | null;
   /** The intent that took this one's place. */
@@ -137,6 +184,8 @@ export interface Answer {
   mediaType: string | null;
   /** The JSON value when the media type is JSON, else the text; null when there is none or it was not kept. */
   body: Json;
+  /** The server's name of what was there already, where the contract knows it: `already_done`. */
+  resource: string | null;
 }
 
 /** An honest answer to "what happened?", at the time of asking. */
@@ -167,6 +216,12 @@ export interface Intent {
   cancel(): Promise<boolean>;
   /** Lets a held intent run again, with the same key: its cause is mended, or the customer confirmed it. */
   resume(): Promise<void>;
+  /**
+   * Finds out, without sending again, what became of it: asks the app's `reconcile`, or the server by the contract's
+   * lookup. Resolves with what is then known, as `settled` does. Only for an intent that may have been sent and whose
+   * outcome, or whose `safeToReplace`, is not known.
+   */
+  reconcile(options?: { within?: number; signal?: AbortSignal }): Promise<Settled>;
   /** Gives up while the outcome is unknown. Licenses no successor; evidence that arrives later still counts. */
   abandon(options: { reason: string }): Promise<void>;
   /**
@@ -197,6 +252,13 @@ export interface Queue {
   /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
   intents(filter?: { state?: IntentSnapshot['state'] }): Promise<IntentSnapshot[]>;
   intent(id: string): Promise<Intent | null>;
+  /**
+   * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
+   * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by
+   * reconciling. Throws `reference_conflict`, with both intents, where this scope has one of the same reference; nothing
+   * is adopted then.
+   */
+  adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
   close(): void;
 }

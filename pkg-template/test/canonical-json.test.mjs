@@ -61,7 +61,7 @@ for (const [what, value, at] of [
   ['a name with a lone surrogate', { '\ud800': 1 }, 'the top'],
 ]) {
   test(`refuses ${what}`, () => {
-    assert.throws(() => canonicalJson(value), (error) => {
+    assert.throws(() => canonicalJson(value, { exact: true }), (error) => {
       assert.equal(error.code, 'body_unstorable');
       assert.ok(error.detail.endsWith(`at ${at}`), error.detail);
       return true;
@@ -71,10 +71,27 @@ for (const [what, value, at] of [
 
 test('leaves out what it is told to, and nothing else', () => {
   const value = { a: 1, b: { a: 2, 'x/y': 3 }, list: [{ a: 4 }] };
-  const leftOut = (...pointers) => canonicalJson(value, new Set(pointers));
+  const leftOut = (...pointers) => canonicalJson(value, { leftOut: new Set(pointers) });
   assert.equal(leftOut('/a'), '{"b":{"a":2,"x/y":3},"list":[{"a":4}]}');
   assert.equal(leftOut('/b/x~1y', '/list/0/a'), '{"a":1,"b":{"a":2},"list":[{}]}');
   assert.equal(leftOut('/nothing'), canonicalJson(value));
+});
+
+test('every finite double has a text; only a body must be exact', () => {
+  assert.equal(canonicalJson([2 ** 53, 1e300, -5e-324]), '[9007199254740992,1e+300,-5e-324]');
+  assert.throws(() => canonicalJson(2 ** 53, { exact: true }), { code: 'body_unstorable' });
+});
+
+test('keeps a place for the key where the contract wants it, and nowhere else', () => {
+  const at = (keyAt, value) => canonicalJson(value, { keyAt });
+  assert.equal(at('/idempotency_key', { z: 1, a: 2 }), String.raw`{"a":2,"idempotency_key":"\ud800","z":1}`);
+  assert.equal(at('/input/a~1b', { input: {} }), String.raw`{"input":{"a/b":"\ud800"}}`);
+  // What looks like the place is escaped when it is the app's own text.
+  const lookalike = String.raw`"\ud800"`;
+  assert.equal(at('/k', { a: lookalike }).split(lookalike).length, 2);
+  for (const [keyAt, value] of [['/k', { k: 1 }], ['/a/k', {}], ['/a/k', { a: 1 }], ['/k', [1]], ['/k', 'text']]) {
+    assert.throws(() => at(keyAt, value), { code: 'key_place_invalid', detail: keyAt });
+  }
 });
 
 test('refuses a cycle and bottomless nesting, and takes one object twice', () => {

@@ -57,7 +57,7 @@ test('a refused compilation is wasm_unavailable with the cause, and not remember
 });
 
 test('contracts are frozen, all the way down', async () => {
-  const contracts = await import('intento/contracts');
+  const { defineContract: _, ...contracts } = await import('intento/contracts');
   assert.ok(Object.keys(contracts).includes('generic'));
   for (const contract of Object.values(contracts)) {
     assert.equal(typeof contract.id, 'string');

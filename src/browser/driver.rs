@@ -6,16 +6,17 @@ use std::rc::{Rc, Weak};
 
 use super::channel::Channel;
 use super::clock::moment;
+use super::fetch::{self, Brought, Flight};
 use super::indexeddb::{DATABASE, IndexedDb};
 use super::lifecycle::{Lifecycle, is_online};
 use super::sys::{Work, spawn};
-use super::{entropy, fetch, probe};
+use super::{entropy, probe};
 use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
-use crate::core::contract::Answer;
-use crate::core::effect::Effect;
+use crate::core::contract::{Answer, Finding, Observation};
+use crate::core::effect::{Effect, Outgoing};
 use crate::core::engine::{Engine, Settings};
 use crate::core::error::{Error, ErrorCode};
-use crate::core::input::{Authorized, CommitError, Input, Ticket, Wake};
+use crate::core::input::{Authorized, CommitError, Input, Prepared, Ticket, Wake};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::record::{Record, RecordKey, Versioned};
@@ -23,6 +24,7 @@ use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Reading, Stamp};
 use crate::ledger::store::{Store, commit_batch};
 use gloo_timers::callback::Timeout;
+use wasm_bindgen::JsValue;
 
 /// What a queue is opened with, checked.
 #[derive(Debug)]
@@ -36,6 +38,10 @@ pub struct Opening {
     pub attempt_ms: u64,
     /// Has the app a way to get credentials?
     pub can_refresh: bool,
+    /// Can the app be asked what became of an intent?
+    pub can_reconcile: bool,
+    /// Does the app prepare requests?
+    pub prepares: bool,
     /// Operations whose outcomes the app has a handler for.
     pub handled: Vec<String>,
     pub session: Session,
@@ -56,6 +62,12 @@ pub enum Session {
 pub trait App {
     /// Credentials for one attempt; new ones, if those it has were refused.
     fn authorize(&self, refresh: bool) -> impl Future<Output = Authorized> + 'static;
+    /// Lets the app prepare a request; `None` if it threw, or took too long.
+    fn prepare(&self, outgoing: &Outgoing) -> impl Future<Output = Option<Prepared>> + 'static;
+    /// Asks the app what became of an intent.
+    fn reconcile(&self, news: News) -> impl Future<Output = (Finding, Option<Answer>)> + 'static;
+    /// Lets the app read a body that is no JSON; `None` if it cannot.
+    fn decode(&self, answer: &Answer) -> impl Future<Output = Option<JsValue>> + 'static;
     /// Hands an outcome to the app's handler; true once that has resolved.
     fn deliver(&self, outcome: News) -> impl Future<Output = bool> + 'static;
     /// An intent's record changed. `answer` is there only if it could not be written.
@@ -102,10 +114,12 @@ impl<A: App + 'static> Driver<A> {
             owner: owner.clone(),
             jitter_seed: seed,
             attempt_ms: opening.attempt_ms,
-            window_ms: opening.contract.contract.window_ms(),
+            windows: opening.contract.contract.windows(),
             origins: opening.origins.clone(),
             online: is_online(),
             can_refresh: opening.can_refresh,
+            can_reconcile: opening.can_reconcile,
+            prepares: opening.prepares,
             handled: opening.handled.clone(),
         };
         let driver = Rc::new(Self {
@@ -205,6 +219,11 @@ impl<A: App + 'static> Driver<A> {
         self.engine.borrow().stamp()
     }
 
+    /// Could anybody here find out what became of it: the app, or the contract it was made under?
+    pub fn can_reconcile(&self, intent: &IntentRecord) -> bool {
+        self.opening.can_reconcile || intent.has_lookup
+    }
+
     /// The intent with that id, if it is one of this scope.
     pub async fn find(&self, intent: &IntentId) -> Result<Option<IntentRecord>, Error> {
         let found = self.read(&RecordKey::Intent(intent.clone())).await;
@@ -279,11 +298,21 @@ impl<A: App + 'static> Driver<A> {
                 let outcome = driver.app.authorize(refresh).await;
                 driver.feed(Input::Authorized { intent, outcome });
             }),
+            Effect::Prepare { intent, outgoing } => Box::pin(async move {
+                let prepared = driver.app.prepare(&outgoing).await;
+                driver.feed(Input::Prepared { intent, prepared });
+            }),
+            Effect::Reconcile { intent } => Box::pin(async move {
+                let id = intent.id.clone();
+                let asked = News { intent: *intent, stamp: driver.stamp(), durable: true, answer: None };
+                let (finding, answer) = driver.app.reconcile(asked).await;
+                driver.feed(Input::Found { intent: id, finding, answer });
+            }),
             Effect::Send(dispatch) => {
                 // In this task, not in the work that waits for the answer.
                 let flight = fetch::send(&dispatch, &self.opening);
                 Box::pin(async move {
-                    let (observation, answer) = flight.land().await;
+                    let (observation, answer) = driver.told(flight).await;
                     driver.feed(Input::Fetched { intent: dispatch.intent, observation, answer });
                 })
             }
@@ -303,6 +332,19 @@ impl<A: App + 'static> Driver<A> {
             }
         };
         spawn(work);
+    }
+
+    /// What a flight brings, read by the app where only the app can.
+    async fn told(&self, flight: Flight) -> Brought {
+        let landed = match flight.land().await {
+            Ok(landed) => landed,
+            Err(fault) => return (Observation::Fault(fault), None),
+        };
+        let decoded = match landed.undecoded() {
+            Some(answer) => self.app.decode(&answer).await,
+            None => None,
+        };
+        landed.told(decoded)
     }
 
     async fn commit(self: &Rc<Self>, batch: Vec<(Ticket, Change)>, reading: Reading) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Array, JSON, Promise, Reflect, Uint8Array};
+use js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType};
@@ -15,13 +15,13 @@ use super::sys::{fetch, object, set};
 use super::url;
 use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::effect::Dispatch;
-use crate::core::limits::{ANSWER_MAX_BYTES, TIMER_MAX_MS};
+use crate::core::limits::{ANSWER_MAX_BYTES, POINTER_VALUES_MAX, TIMER_MAX_MS};
 use crate::core::media_type::{essence, is_json};
 use crate::core::record::Content;
 use crate::core::submission::SCOPE_HEADER;
 
 /// What one attempt brought: what is judged, and what the app gets.
-type Brought = (Observation, Option<Answer>);
+pub type Brought = (Observation, Option<Answer>);
 
 /// A request on the wire.
 #[derive(Debug)]
@@ -31,8 +31,16 @@ pub struct Flight {
     url: String,
     timed_out: Rc<Cell<bool>>,
     _deadline: Option<Timeout>,
-    fact_headers: Vec<String>,
-    fact_pointers: Vec<String>,
+    wanted: Wanted,
+}
+
+/// What of an answer is wanted: the names of its facts, and what the app is to get.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Lower-case.
+    pub headers: Vec<String>,
+    pub pointers: Vec<String>,
+    pub response_at: Option<String>,
 }
 
 /// Hands a request to the browser, in this very task: the guard has just passed. Plain arguments, since patched
@@ -46,8 +54,11 @@ pub fn send(dispatch: &Dispatch, opening: &Opening) -> Flight {
         url: dispatch.url.clone(),
         timed_out: timed_out.clone(),
         _deadline: None,
-        fact_headers: dispatch.fact_headers.clone(),
-        fact_pointers: dispatch.fact_pointers.clone(),
+        wanted: Wanted {
+            headers: dispatch.fact_headers.clone(),
+            pointers: dispatch.fact_pointers.clone(),
+            response_at: dispatch.response_at.clone(),
+        },
     };
     // A stored URL is input, not configuration.
     if url::parse(&dispatch.url, None).and_then(|target| opening.destinations.check(&target)).is_err() {
@@ -92,17 +103,35 @@ fn init(dispatch: &Dispatch, opening: &Opening) -> JsValue {
 
 impl Flight {
     /// Waits for the whole answer, or for the reason why there is none.
-    pub async fn land(self) -> Brought {
-        match self.answer().await {
-            Ok(brought) => brought,
-            Err(_) if self.timed_out.get() => (Observation::Fault(Fault::Timeout), None),
-            Err(fault) => (Observation::Fault(fault), None),
-        }
+    pub async fn land(self) -> Result<Landed, Fault> {
+        self.answer().await.map_err(|fault| if self.timed_out.get() { Fault::Timeout } else { fault })
     }
 
-    async fn answer(&self) -> Result<Brought, Fault> {
+    async fn answer(&self) -> Result<Landed, Fault> {
         let response = JsFuture::from(self.response.clone()?).await.map_err(|_| Fault::Network)?;
         let response: Response = response.dyn_into().map_err(|_| Fault::Network)?;
+        let abort = || {
+            if let Some(controller) = &self.controller {
+                controller.abort();
+            }
+        };
+        Landed::read(&response, &self.url, self.wanted.clone(), abort).await
+    }
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub struct Landed {
+    status: u16,
+    media_type: Option<String>,
+    headers: BTreeMap<String, String>,
+    text: String,
+    wanted: Wanted,
+}
+
+impl Landed {
+    /// Reads an answer to a request to `url`. `abort` ends a body that is too large.
+    pub async fn read(response: &Response, url: &str, wanted: Wanted, abort: impl Fn()) -> Result<Self, Fault> {
         if response.type_() == ResponseType::Opaqueredirect || response.redirected() {
             return Err(Fault::Redirected);
         }
@@ -112,80 +141,138 @@ impl Flight {
         let header = |name: &str| response.headers().get(name).ok().flatten();
         let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
         let mut headers = BTreeMap::new();
-        for name in &self.fact_headers {
-            header(name).map(|value| self.fact(name, value)).and_then(|value| headers.insert(name.clone(), value));
+        for name in &wanted.headers {
+            header(name).map(|value| fact(name, value, url)).and_then(|value| headers.insert(name.clone(), value));
         }
-        let text = self.text(&response).await?;
-        let pointers = self.pointers(media_type.as_deref(), &text)?;
-        let status = response.status();
-        let facts = Facts { status, media_type: media_type.clone(), headers, pointers, body_empty: text.is_empty() };
-        let body = (!text.is_empty()).then_some(text);
-        Ok((Observation::Reply(facts), Some(Answer { status, media_type, body })))
+        let text = body_text(response, abort).await?;
+        Ok(Self { status: response.status(), media_type, headers, text, wanted })
     }
 
-    /// A header as a fact. `Location` may be relative to what was asked (RFC 9110 section 10.2.2).
-    fn fact(&self, name: &str, value: String) -> String {
-        match name {
-            "location" => url::parse(&value, Some(&self.url)).map_or(value, |target| target.href),
-            _ => value,
-        }
+    /// A body that only the app can read, as the app gets it.
+    pub fn undecoded(&self) -> Option<Answer> {
+        let unread = !self.text.is_empty() && !self.media_type.as_deref().is_some_and(is_json);
+        unread.then(|| self.as_it_is())
     }
 
-    /// The body as text. Reading stops at the bound, whatever length was announced.
-    async fn text(&self, response: &Response) -> Result<String, Fault> {
-        let Some(stream) = response.body() else { return Ok(String::new()) };
-        let reader = stream.get_reader().dyn_into::<ReadableStreamDefaultReader>().map_err(|_| Fault::Truncated)?;
-        let mut bytes = Vec::new();
-        loop {
-            let step = JsFuture::from(reader.read()).await.map_err(|_| Fault::Truncated)?;
-            let member = |name: &str| Reflect::get(&step, &JsValue::from_str(name)).map_err(|_| Fault::Truncated);
-            if member("done")?.is_truthy() {
-                break;
+    /// The facts, and the answer for the app. `decoded` is what the app has made of a body that is no JSON. JSON that
+    /// does not parse was cut off on its way.
+    pub fn told(self, decoded: Option<JsValue>) -> Brought {
+        let json = !self.text.is_empty() && self.media_type.as_deref().is_some_and(is_json);
+        let document = match decoded {
+            None if json => match JSON::parse(&self.text) {
+                Ok(document) => Some(document),
+                Err(_) => return (Observation::Fault(Fault::Truncated), None),
+            },
+            decoded => decoded,
+        };
+        let answer = match (&self.wanted.response_at, &document) {
+            (Some(pointer), Some(document)) => self.response_in(pointer, document),
+            _ => self.as_it_is(),
+        };
+        let mut pointers = BTreeMap::new();
+        for pointer in document.iter().flat_map(|_| &self.wanted.pointers) {
+            let mut values = Vec::new();
+            let tokens: Vec<&str> = pointer.split('/').skip(1).collect();
+            resolve(document.as_ref().unwrap_or(&JsValue::NULL), &tokens, &mut values);
+            if !values.is_empty() {
+                pointers.insert(pointer.clone(), values);
             }
-            bytes.extend(Uint8Array::new(&member("value")?).to_vec());
-            if bytes.len() > ANSWER_MAX_BYTES {
-                if let Some(controller) = &self.controller {
-                    controller.abort();
-                }
-                return Err(Fault::TooLarge);
-            }
         }
-        // As `Response.text()` does: malformed UTF-8 becomes U+FFFD, a byte order mark goes.
-        let text = String::from_utf8_lossy(&bytes);
-        Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+        let facts = Facts {
+            status: self.status,
+            media_type: self.media_type,
+            headers: self.headers,
+            pointers,
+            body_empty: self.text.is_empty(),
+            document: document.is_some(),
+        };
+        (Observation::Reply(facts), Some(answer))
     }
 
-    /// The scalars at the contract's pointers. JSON that does not parse was cut off on its way.
-    fn pointers(&self, media_type: Option<&str>, text: &str) -> Result<BTreeMap<String, FactValue>, Fault> {
-        if text.is_empty() || !media_type.is_some_and(is_json) {
-            return Ok(Default::default());
-        }
-        let document = JSON::parse(text).map_err(|_| Fault::Truncated)?;
-        let mut resolved = BTreeMap::new();
-        for pointer in &self.fact_pointers {
-            scalar(&document, pointer).and_then(|value| resolved.insert(pointer.clone(), value));
-        }
-        Ok(resolved)
+    fn as_it_is(&self) -> Answer {
+        let body = (!self.text.is_empty()).then(|| self.text.clone());
+        Answer { status: self.status, media_type: self.media_type.clone(), body, resource: None }
+    }
+
+    /// The response inside the answer to a lookup. One with a `status` and a `body` of its own is taken apart.
+    fn response_in(&self, pointer: &str, document: &JsValue) -> Answer {
+        let place = pointer.split('/').skip(1).try_fold(document.clone(), |value, token| member(&value, token));
+        let Some(response) = place else { return self.as_it_is() };
+        let own_status = member(&response, "status").and_then(|status| status.as_f64()).map(|status| status as u16);
+        let (status, body) = match (own_status, member(&response, "body")) {
+            (Some(status), Some(body)) => (status, body),
+            _ => (self.status, response),
+        };
+        let body = JSON::stringify(&body).ok().map(String::from);
+        Answer { status, media_type: Some("application/json".to_owned()), body, resource: None }
     }
 }
 
-/// The scalar at a JSON pointer (RFC 6901).
-fn scalar(document: &JsValue, pointer: &str) -> Option<FactValue> {
-    let mut value = document.clone();
-    for token in pointer.split('/').skip(1) {
-        let member = JsValue::from_str(&token.replace("~1", "/").replace("~0", "~"));
-        if !value.is_object() || !js_sys::Object::has_own(value.unchecked_ref::<js_sys::Object>(), &member) {
-            return None;
-        }
-        value = Reflect::get(&value, &member).ok()?;
+/// A header as a fact. `Location` may be relative to what was asked (RFC 9110 section 10.2.2).
+fn fact(name: &str, value: String, asked: &str) -> String {
+    match name {
+        "location" => url::parse(&value, Some(asked)).map_or(value, |target| target.href),
+        _ => value,
     }
+}
+
+/// The body as text. Reading stops at the bound, whatever length was announced.
+async fn body_text(response: &Response, abort: impl Fn()) -> Result<String, Fault> {
+    let Some(stream) = response.body() else { return Ok(String::new()) };
+    let reader = stream.get_reader().dyn_into::<ReadableStreamDefaultReader>().map_err(|_| Fault::Truncated)?;
+    let mut bytes = Vec::new();
+    loop {
+        let step = JsFuture::from(reader.read()).await.map_err(|_| Fault::Truncated)?;
+        let member = |name: &str| Reflect::get(&step, &JsValue::from_str(name)).map_err(|_| Fault::Truncated);
+        if member("done")?.is_truthy() {
+            break;
+        }
+        bytes.extend(Uint8Array::new(&member("value")?).to_vec());
+        if bytes.len() > ANSWER_MAX_BYTES {
+            abort();
+            return Err(Fault::TooLarge);
+        }
+    }
+    // As `Response.text()` does: malformed UTF-8 becomes U+FFFD, a byte order mark goes.
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+}
+
+/// An own member of an object or an element of an array, by its token of a JSON pointer (RFC 6901).
+fn member(value: &JsValue, token: &str) -> Option<JsValue> {
+    let name = JsValue::from_str(&token.replace("~1", "/").replace("~0", "~"));
+    let has = value.is_object() && Object::has_own(value.unchecked_ref::<Object>(), &name);
+    Reflect::get(value, &name).ok().filter(|_| has)
+}
+
+/// The values at a JSON pointer, of which `*` matches every element and every member.
+fn resolve(value: &JsValue, tokens: &[&str], values: &mut Vec<FactValue>) {
+    match tokens.split_first() {
+        _ if values.len() >= POINTER_VALUES_MAX => {}
+        None => values.extend(fact_value(value)),
+        Some((&"*", rest)) if value.is_object() => {
+            Object::values(value.unchecked_ref()).iter().for_each(|value| resolve(&value, rest, values));
+        }
+        Some((token, rest)) => {
+            if let Some(value) = member(value, token) {
+                resolve(&value, rest, values);
+            }
+        }
+    }
+}
+
+/// `None` for null.
+fn fact_value(value: &JsValue) -> Option<FactValue> {
     if let Some(text) = value.as_string() {
         return Some(FactValue::Text(text));
     }
     if let Some(truth) = value.as_bool() {
         return Some(FactValue::Bool(truth));
     }
+    if value.is_object() {
+        return Some(FactValue::Composite);
+    }
     value.as_f64().map(|number| {
-        if js_sys::Number::is_safe_integer(&value) { FactValue::Integer(number as i64) } else { FactValue::Inexact }
+        if js_sys::Number::is_safe_integer(value) { FactValue::Integer(number as i64) } else { FactValue::Inexact }
     })
 }

@@ -112,6 +112,11 @@ impl History {
         self.folded_left > 0 || self.attempts.iter().any(Attempt::maybe_left)
     }
 
+    /// Could anything but this attempt have left the device?
+    pub fn left_beside(&self, number: u32) -> bool {
+        self.folded_left > 0 || self.attempts.iter().any(|attempt| attempt.number != number && attempt.maybe_left())
+    }
+
     /// How many of the newest attempts in a row brought an answer of this class.
     pub fn run_of(&self, wanted: AnswerClass) -> u32 {
         let newest_first = self.attempts.iter().rev();

@@ -1,16 +1,16 @@
-//! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, guard, send, record. The
-//! intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
+//! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, prepare, guard, send, record.
+//! The intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
 
-use super::backoff::Jitter;
-use super::change::{Change, Grant, NotSent, Polled, RecordFacts, TakeClaim};
-use super::contract::{Answer, Contract, Observation};
-use super::effect::Dispatch;
-use super::input::Credentials;
+use super::backoff::{Jitter, http_date};
+use super::change::{Change, Found, Grant, NotSent, Polled, Reconciled, RecordFacts, TakeClaim};
+use super::contract::{Answer, Contract, Finding, Lookup, Observation, Windows};
+use super::effect::{Dispatch, Outgoing};
+use super::input::{Credentials, Prepared};
 use super::intent::{IntentRecord, Polling, Purpose};
 use super::key::{ChangeId, IntentId, Key, RealmId};
-use super::limits::RECORD_TRIES_MAX;
+use super::limits::{RECONCILE_DEADLINE_MS, RECORD_TRIES_MAX};
 use super::time::Stamp;
-use super::window::window_open;
+use super::window::{ServerDate, may_start};
 
 /// One attempt of one intent in this realm.
 #[derive(Debug)]
@@ -30,6 +30,20 @@ pub enum Errand {
     SendWithFreshCredentials,
     /// To fetch the result of what the server accepted. Never sends (P2.1).
     Poll,
+    /// To find out what became of it: from the app, or by the contract's lookup. Never sends (P2.1).
+    Reconcile {
+        by_app: bool,
+    },
+}
+
+impl Errand {
+    fn purpose(self) -> Purpose {
+        match self {
+            Self::Send | Self::SendWithFreshCredentials => Purpose::Send,
+            Self::Poll => Purpose::Poll,
+            Self::Reconcile { .. } => Purpose::Reconcile,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -37,8 +51,10 @@ enum Step {
     Reaching,
     Authorizing,
     Claiming { credentials: Credentials },
+    Preparing { dispatch: Box<Dispatch>, flight: Box<Flight> },
     Sending { flight: Box<Flight> },
     Looking { fence: u64 },
+    Asking { fence: u64 },
     Recording { flight: Box<Flight>, facts: Box<RecordFacts>, tries: u32 },
     Releasing,
 }
@@ -50,6 +66,8 @@ pub struct Flight {
     pub contract: Contract,
     attempt: u32,
     fence: u64,
+    lease_until_ms: u64,
+    server: Option<ServerDate>,
 }
 
 /// What a run asks for next.
@@ -57,7 +75,11 @@ pub struct Flight {
 pub enum Next {
     Authorize,
     Commit(Change),
+    /// Let the app prepare the request: its answer is not part of what is compared or stored.
+    Prepare(Outgoing),
     Send(Box<Dispatch>),
+    /// Ask the app what became of the intent.
+    AskApp(Box<IntentRecord>),
     /// The facts are not in: offer them again later. The app learns the outcome now, marked as not durable.
     TellUndurable,
     /// It is over; whatever remains to do is in the ledger.
@@ -70,7 +92,9 @@ pub struct Terms {
     pub owner: RealmId,
     pub nonce: ChangeId,
     pub attempt_ms: u64,
-    pub window_ms: u64,
+    pub windows: Windows,
+    /// Does the app prepare requests?
+    pub prepares: bool,
 }
 
 impl AttemptRun {
@@ -102,36 +126,88 @@ impl AttemptRun {
             intent: self.intent.clone(),
             nonce: terms.nonce,
             owner: terms.owner,
-            purpose: if self.errand == Errand::Poll { Purpose::Poll } else { Purpose::Send },
+            purpose: self.errand.purpose(),
             lock_held: false,
-            attempt_ms: terms.attempt_ms,
-            window_ms: terms.window_ms,
+            attempt_ms: match self.errand {
+                Errand::Reconcile { .. } => terms.attempt_ms.max(RECONCILE_DEADLINE_MS),
+                _ => terms.attempt_ms,
+            },
+            windows: terms.windows,
             fresh_credentials: self.errand == Errand::SendWithFreshCredentials,
         }))
     }
 
-    /// The claim is durable. The guard, in the task that will send: may this realm still send, does the lease still
-    /// hold the whole attempt, is the window still open (P2.6, law 5)? `now` includes both clocks: the ledger clock
-    /// advances by the larger of the two.
+    /// The claim is durable: the app prepares the request, or it goes out in this task.
     pub fn claimed(&mut self, grant: Grant, terms: &Terms, now: &Stamp, jitter: Jitter) -> Next {
         let Step::Claiming { credentials } = &mut self.step else { return Next::Finished };
         let credentials = core::mem::take(credentials);
-        if self.errand == Errand::Poll {
-            return self.look(grant, credentials, terms);
+        match self.errand {
+            Errand::Poll => return self.look(grant, credentials, terms),
+            Errand::Reconcile { by_app } => return self.ask(grant, credentials, terms, by_app),
+            Errand::Send | Errand::SendWithFreshCredentials => {}
         }
         let Some(attempt) = grant.attempt else { return Next::Finished };
-        let lease_holds = now.at_ms.saturating_add(terms.attempt_ms) <= grant.lease_until_ms;
-        let usable_ms = grant.contract.window_ms().min(terms.window_ms);
-        let may = self.may_send && lease_holds && window_open(&grant.intent, usable_ms, now, terms.attempt_ms);
-        if !may {
-            self.step = Step::Releasing;
-            let (intent, fence) = (self.intent.clone(), grant.fence);
-            return Next::Commit(Change::NotSent(NotSent { intent, attempt, fence, jitter }));
-        }
         let dispatch = Box::new(dispatch(&grant, attempt, credentials, terms.attempt_ms));
-        let flight = Flight { intent: grant.intent, contract: grant.contract, attempt, fence: grant.fence };
-        self.step = Step::Sending { flight: Box::new(flight) };
+        let flight = Box::new(Flight {
+            intent: grant.intent,
+            contract: grant.contract,
+            attempt,
+            fence: grant.fence,
+            lease_until_ms: grant.lease_until_ms,
+            server: grant.server,
+        });
+        if terms.prepares {
+            let outgoing = dispatch.outgoing();
+            self.step = Step::Preparing { dispatch, flight };
+            return Next::Prepare(outgoing);
+        }
+        self.guard(dispatch, flight, terms, now, jitter)
+    }
+
+    /// The app has prepared the request, or could not. The key, the frozen headers and the URL are not its to change.
+    pub fn prepared(&mut self, prepared: Option<Prepared>, terms: &Terms, now: &Stamp, jitter: Jitter) -> Next {
+        match core::mem::replace(&mut self.step, Step::Releasing) {
+            Step::Preparing { mut dispatch, flight } => match prepared {
+                Some(prepared) => {
+                    dispatch.prepare(prepared);
+                    self.guard(dispatch, flight, terms, now, jitter)
+                }
+                None => self.give_back(&flight, jitter),
+            },
+            step => {
+                self.step = step;
+                Next::Finished
+            }
+        }
+    }
+
+    /// The guard, in the task that will send: may this realm still send, does the lease still hold the whole attempt,
+    /// is the window still open (P2.6, law 5)? `now` includes both clocks: the ledger clock advances by the larger of
+    /// the two.
+    fn guard(
+        &mut self,
+        dispatch: Box<Dispatch>,
+        flight: Box<Flight>,
+        terms: &Terms,
+        now: &Stamp,
+        jitter: Jitter,
+    ) -> Next {
+        let lease_holds = now.at_ms.saturating_add(terms.attempt_ms) <= flight.lease_until_ms;
+        let again = flight.intent.history.left_beside(flight.attempt);
+        let windows = [&flight.contract.windows(), &terms.windows];
+        let open = may_start(&flight.intent, again, windows, flight.server.as_ref(), now, terms.attempt_ms);
+        if !(self.may_send && lease_holds && open) {
+            return self.give_back(&flight, jitter);
+        }
+        self.step = Step::Sending { flight };
         Next::Send(dispatch)
+    }
+
+    /// Nothing left this device: the attempt is taken back.
+    fn give_back(&mut self, flight: &Flight, jitter: Jitter) -> Next {
+        self.step = Step::Releasing;
+        let (intent, attempt, fence) = (self.intent.clone(), flight.attempt, flight.fence);
+        Next::Commit(Change::NotSent(NotSent { intent, attempt, fence, jitter }))
     }
 
     /// The claim to poll is durable: ask. A look has no effect, so that neither lease nor window guards it; a realm that
@@ -143,6 +219,30 @@ impl AttemptRun {
         Next::Send(Box::new(dispatch))
     }
 
+    /// The claim to reconcile is durable: ask the app, or the server.
+    fn ask(&mut self, grant: Grant, credentials: Credentials, terms: &Terms, by_app: bool) -> Next {
+        self.step = Step::Asking { fence: grant.fence };
+        if by_app {
+            return Next::AskApp(Box::new(grant.intent));
+        }
+        match grant.contract.reconcile.as_ref().filter(|_| self.may_send) {
+            Some(lookup) => Next::Send(Box::new(ask(&grant, lookup, credentials, terms.attempt_ms))),
+            None => Next::Finished,
+        }
+    }
+
+    /// The app has said what became of the intent.
+    pub fn found(&mut self, finding: Finding, answer: Option<Answer>, fact: ChangeId, jitter: Jitter) -> Next {
+        self.reconciled(Found::ByApp(finding), answer, fact, jitter)
+    }
+
+    fn reconciled(&mut self, found: Found, answer: Option<Answer>, fact: ChangeId, jitter: Jitter) -> Next {
+        let Step::Asking { fence } = self.step else { return Next::Finished };
+        self.step = Step::Releasing;
+        let intent = self.intent.clone();
+        Next::Commit(Change::Reconciled(Box::new(Reconciled { intent, fence, fact, found, answer, jitter })))
+    }
+
     /// Something came back, or nothing did.
     pub fn fetched(
         &mut self,
@@ -151,6 +251,9 @@ impl AttemptRun {
         fact: ChangeId,
         jitter: Jitter,
     ) -> Next {
+        if matches!(self.step, Step::Asking { .. }) {
+            return self.reconciled(Found::ByLookup(observation), answer, fact, jitter);
+        }
         let intent = self.intent.clone();
         let step = core::mem::replace(&mut self.step, Step::Releasing);
         let flight = match step {
@@ -223,6 +326,16 @@ fn look(grant: &Grant, polling: &Polling, credentials: Credentials, deadline_ms:
     get(grant, &grant.intent.key, polling.url.clone(), None, credentials, deadline_ms)
 }
 
+/// The contract's own way of asking what became of the key.
+fn ask(grant: &Grant, lookup: &Lookup, credentials: Credentials, deadline_ms: u64) -> Dispatch {
+    let url = lookup.url(&grant.intent);
+    Dispatch {
+        method: lookup.method(),
+        response_at: lookup.response_at.clone(),
+        ..get(grant, &grant.intent.key, url, None, credentials, deadline_ms)
+    }
+}
+
 /// What every request of an intent has in common: the frozen headers, credentials, the key.
 fn get(
     grant: &Grant,
@@ -232,12 +345,15 @@ fn get(
     credentials: Credentials,
     deadline_ms: u64,
 ) -> Dispatch {
-    let (key_name, key_value) = grant.intent.carrier.header(key);
+    let carrier = &grant.intent.carrier;
+    let mut own: Vec<(String, String)> = carrier.header(key).into_iter().collect();
+    if let (Some(name), Some(first_sent)) = (&carrier.first_sent, &grant.intent.first_sent) {
+        own.push((name.clone(), http_date(first_sent.wall_ms)));
+    }
     let mut headers = grant.intent.request.headers.clone();
     headers.extend(media_type.map(|media_type| ("content-type".to_owned(), media_type)));
-    add_credentials(&mut headers, credentials, &key_name);
-    headers.push((key_name, key_value));
-    Dispatch {
+    headers.append(&mut own);
+    let mut dispatch = Dispatch {
         intent: grant.intent.id.clone(),
         attempt: grant.intent.history.total,
         method: "GET",
@@ -247,17 +363,8 @@ fn get(
         deadline_ms,
         fact_headers: grant.contract.fact_headers(),
         fact_pointers: grant.contract.fact_pointers(),
-    }
-}
-
-fn add_credentials(headers: &mut Vec<(String, String)>, credentials: Credentials, key_name: &str) {
-    // Credentials come from a callback at each attempt: they must not displace the key or the frozen headers.
-    let taken = |name: &str, headers: &[(String, String)]| {
-        name.eq_ignore_ascii_case(key_name) || headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+        response_at: None,
     };
-    for (name, value) in credentials.0 {
-        if !taken(&name, headers) {
-            headers.push((name, value));
-        }
-    }
+    dispatch.add_headers(credentials.0);
+    dispatch
 }

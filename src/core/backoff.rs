@@ -1,6 +1,6 @@
 //! How long to wait: full jitter, and the floor a server asks for.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::limits::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_MAX_MS};
 
@@ -48,7 +48,15 @@ pub fn retry_after_ms(value: &str, date: Option<&str>, wall_ms: u64) -> Option<u
     Some(asked_ms.min(RETRY_AFTER_MAX_MS))
 }
 
-fn epoch_ms(date: &str) -> Option<u64> {
+/// Epoch milliseconds as an HTTP date (RFC 9110 section 5.6.7).
+pub fn http_date(epoch_ms: u64) -> String {
+    // The year 9999: beyond it there is no such date.
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs((epoch_ms / 1_000).min(253_402_300_799));
+    httpdate::fmt_http_date(at)
+}
+
+/// An HTTP date (RFC 9110 section 5.6.7) in epoch milliseconds.
+pub fn epoch_ms(date: &str) -> Option<u64> {
     let since_epoch = httpdate::parse_http_date(date.trim()).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     u64::try_from(since_epoch.as_millis()).ok()
 }

@@ -2,11 +2,12 @@
 //! unknown can be re-run: `apply` finds its id and is done (P1.1).
 
 use super::backoff::Jitter;
-use super::contract::{Answer, Contract, Observation};
+use super::contract::{Answer, Contract, Finding, Observation, Windows};
 use super::intent::{HeldReason, IntentRecord, Purpose, Request};
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use super::reach::OriginRecord;
 use super::record::Body;
+use super::window::ServerDate;
 
 /// One mutation of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,12 @@ pub enum Change {
         intent: IntentId,
         reason: String,
     },
+    /// The app asks to find out, without sending again, what became of an intent.
+    Reconcile(IntentId),
+    /// What the server, or the app, said about it.
+    Reconciled(Box<Reconciled>),
+    /// Another scope's intents become this one's (P8.2).
+    Adopt(Adopt),
     /// A successor for an intent that ended without an effect: write-once, linked both ways (law 3).
     Replace(Box<Replace>),
     /// The app's handler took an outcome, or failed to.
@@ -98,8 +105,8 @@ pub struct TakeClaim {
     pub lock_held: bool,
     /// How long the attempt may take; the lease is longer by its slack.
     pub attempt_ms: u64,
-    /// The usable window of the contract that the queue has now; the smaller of this and the stored one's counts (law 7).
-    pub window_ms: u64,
+    /// The windows of the contract that the queue has now; the smaller of this and the stored one's counts (law 7).
+    pub windows: Windows,
     /// The realm's credentials have not been refused for this intent: it may claim one that is held for them (P7.3).
     pub fresh_credentials: bool,
 }
@@ -126,6 +133,35 @@ pub struct Polled {
     /// Kept only if it settles the intent.
     pub answer: Option<Answer>,
     pub jitter: Jitter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reconciled {
+    pub intent: IntentId,
+    /// Of the claim to reconcile.
+    pub fence: u64,
+    pub fact: ChangeId,
+    pub found: Found,
+    /// Kept only if it settles the intent.
+    pub answer: Option<Answer>,
+    pub jitter: Jitter,
+}
+
+/// Where a finding comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The app's `reconcile` said so.
+    ByApp(Finding),
+    /// The answer to the contract's lookup; `apply` reads it.
+    ByLookup(Observation),
+}
+
+/// All or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Adopt {
+    pub from: ScopeHash,
+    pub to: ScopeHash,
+    pub intents: Vec<IntentId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +196,14 @@ pub enum Applied {
     Held(Box<IntentRecord>),
     Resumed(Box<IntentRecord>),
     Abandoned(Box<IntentRecord>),
+    /// It is to be reconciled.
+    Reconcile(Box<IntentRecord>),
+    Reconciled(Box<IntentRecord>),
+    Adopted {
+        moved: Vec<IntentRecord>,
+        /// Those that may have been sent keep their scope.
+        left: Vec<IntentRecord>,
+    },
     /// What is known of the delivery changed.
     Delivered(Box<IntentRecord>),
     Probed {
@@ -178,6 +222,8 @@ pub struct Grant {
     pub lease_until_ms: u64,
     pub contract: Contract,
     pub body: Option<Body>,
+    /// The origin's clock, for the window.
+    pub server: Option<ServerDate>,
     /// For a claim to deliver: what settled the intent, where it was kept.
     pub answer: Option<Answer>,
 }
@@ -204,6 +250,13 @@ pub enum Refusal {
     NotReplaceable(Box<IntentRecord>),
     /// The intent is not held, or what holds it is not lifted by sending again.
     NotResumable(Box<IntentRecord>),
+    /// Nothing is unknown about the intent, or everything: asking the server would tell nothing.
+    NotReconcilable(Box<IntentRecord>),
+    /// Both scopes have an intent of this reference: the one that was to be adopted, and the one that is there.
+    AdoptConflict {
+        theirs: Box<IntentRecord>,
+        ours: Box<IntentRecord>,
+    },
     /// A record that exists cannot be read by this build.
     Undecodable,
     /// Records contradict one another: a bug or a damaged ledger. Nothing is sent.
@@ -222,9 +275,11 @@ impl Applied {
             | Self::Held(intent)
             | Self::Resumed(intent)
             | Self::Abandoned(intent)
+            | Self::Reconcile(intent)
+            | Self::Reconciled(intent)
             | Self::Delivered(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
-            Self::Probed { .. } => None,
+            Self::Probed { .. } | Self::Adopted { .. } => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use super::change::{Applied, Change};
 use super::contract::Answer;
-use super::input::{CommitError, Ticket};
+use super::input::{CommitError, Prepared, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::record::Content;
@@ -26,6 +26,10 @@ pub enum Effect {
     Probe { origin: String },
     /// Ask the app for credentials; for new ones if those it has were refused. Answered by `Authorized`.
     Authorize { intent: IntentId, refresh: bool },
+    /// Let the app prepare a request that is about to leave. Answered by `Prepared`.
+    Prepare { intent: IntentId, outgoing: Outgoing },
+    /// Ask the app what became of an intent. Answered by `Found`.
+    Reconcile { intent: Box<IntentRecord> },
     /// Send, in this very task: the guard has just passed. Answered by `Fetched`.
     Send(Box<Dispatch>),
     /// A caller's change is in, or is refused.
@@ -50,6 +54,53 @@ pub struct Dispatch {
     pub fact_headers: Vec<String>,
     /// JSON pointers into the answer's body that are facts.
     pub fact_pointers: Vec<String>,
+    /// Where in the answer's body stands what the app is to get; `None`: the body is.
+    pub response_at: Option<String>,
+}
+
+/// A request as the app's `prepare` sees it. `Debug` shows no URL, header or body (law 11).
+#[derive(Clone)]
+pub struct Outgoing {
+    pub attempt: u32,
+    pub method: &'static str,
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Option<Content>,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Outgoing({} attempt {})", self.method, self.attempt)
+    }
+}
+
+impl Dispatch {
+    pub fn outgoing(&self) -> Outgoing {
+        Outgoing {
+            attempt: self.attempt,
+            method: self.method,
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+        }
+    }
+
+    /// Takes over what the app has prepared: more headers, another body.
+    pub fn prepare(&mut self, prepared: Prepared) {
+        self.add_headers(prepared.headers);
+        if let Some(body) = prepared.body {
+            self.body = Some(body);
+        }
+    }
+
+    /// Headers from a callback come last: they displace neither the key nor a frozen header.
+    pub fn add_headers(&mut self, headers: Vec<(String, String)>) {
+        for (name, value) in headers {
+            if !self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+                self.headers.push((name, value));
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Dispatch {

@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, VecDeque};
 use super::attempt_run::{AttemptRun, Terms};
 use super::backoff::{JitterSource, backoff_ms};
 use super::change::{Applied, Change};
+use super::contract::Windows;
 use super::effect::Effect;
 use super::input::{CommitError, DuePage, Input, Ticket, Wake};
-use super::intent::{IntentRecord, State};
+use super::intent::IntentRecord;
 use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
 use super::limits::{
     BACKOFF_CAP_MS, COMMIT_BATCH_MAX, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX, TIMER_MAX_MS,
@@ -31,13 +32,17 @@ pub struct Settings {
     pub owner: RealmId,
     pub jitter_seed: u64,
     pub attempt_ms: u64,
-    /// The usable window of the queue's contract.
-    pub window_ms: u64,
+    /// The windows of the queue's contract.
+    pub windows: Windows,
     /// Origins that intents may go to.
     pub origins: Vec<String>,
     pub online: bool,
     /// Can the app be asked for new credentials?
     pub can_refresh: bool,
+    /// Can the app be asked what became of an intent?
+    pub can_reconcile: bool,
+    /// Does the app prepare requests?
+    pub prepares: bool,
     /// Operations whose outcomes the app has a handler for.
     pub handled: Vec<String>,
 }
@@ -166,6 +171,8 @@ impl Engine {
             Input::Loaded(intent) => self.loaded(&intent),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
             Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
+            Input::Prepared { intent, prepared } => self.prepared(&intent, prepared),
+            Input::Found { intent, finding, answer } => self.found(&intent, finding, answer),
             Input::Fetched { intent, observation, answer } => self.fetched(&intent, observation, answer),
             Input::Wake(wake) => self.woken(wake),
             Input::Peer(intent) => {
@@ -341,6 +348,10 @@ impl Engine {
     fn done(&mut self, ticket: u64, result: Result<Applied, CommitError>) {
         let news = !matches!(&result, Ok(Applied::Submitted { created: false, .. }));
         let intent = result.as_ref().ok().and_then(Applied::intent).cloned();
+        if let Ok(Applied::Adopted { moved, .. }) = &result {
+            moved.iter().for_each(|intent| self.tell(intent));
+            self.schedule.stale = true;
+        }
         self.effects.push_back(Effect::Done { ticket, result });
         if let Some(intent) = intent {
             if news {
@@ -370,8 +381,7 @@ impl Engine {
         if self.will_refresh(intent) {
             return;
         }
-        let over = intent.has_ended() || matches!(intent.state, State::Held { .. });
-        if over || told != Some(intent.journal_entries) {
+        if intent.is_at_rest() || told != Some(intent.journal_entries) {
             self.changed(intent);
         }
     }
@@ -404,7 +414,8 @@ impl Engine {
             owner: self.settings.owner.clone(),
             nonce: self.make_name(),
             attempt_ms: self.settings.attempt_ms,
-            window_ms: self.settings.window_ms,
+            windows: self.settings.windows.clone(),
+            prepares: self.settings.prepares,
         }
     }
 

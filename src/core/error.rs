@@ -80,7 +80,8 @@ codes! {
     ReferenceInvalid = "reference_invalid", App, "Use a reference of 1 to 256 bytes without control characters.";
     /// The reference is longer than 256 bytes.
     ReferenceTooLong = "reference_too_long", App, "Use a reference of at most 256 bytes.";
-    /// The reference already names another payload. The error carries that intent.
+    /// The reference already names another payload, or an intent of another scope. The error carries that intent; after
+    /// `adopt`, the other scope's as well.
     ReferenceConflict = "reference_conflict", App, "Show the existing intent, or use another reference for another decision.";
     /// The contract does not take this method.
     MethodNotAllowed = "method_not_allowed", App, "Use a method that the contract lists: POST, PUT, PATCH or DELETE.";
@@ -90,6 +91,8 @@ codes! {
     UrlCleartext = "url_cleartext", App, "Use https; http is accepted on loopback only.";
     /// The URL's origin is neither baseUrl's nor one of extraOrigins.
     UrlForeignOrigin = "url_foreign_origin", App, "Send to baseUrl's origin, or list the origin in extraOrigins.";
+    /// The contract's key has no place in this request, or the place is taken; the detail names it.
+    KeyPlaceInvalid = "key_place_invalid", App, "Give the key its place: a JSON object without that member, a query without that parameter, or its name in braces once in the path.";
     /// The header carries credentials, or is set by intento or the browser.
     HeaderForbidden = "header_forbidden", App, "Return credentials from authorize; leave the key and transport headers to intento.";
     /// A header name or value that cannot be sent.
@@ -104,6 +107,10 @@ codes! {
     NotReplaceable = "not_replaceable", App, "Wait until safeToReplace is true: while anything is unknown, a second decision could be a second charge.";
     /// The intent is not held, or sending again is not its remedy. The error carries it.
     NotResumable = "not_resumable", App, "Look at the intent's state: only a held intent is resumed, and one that the server accepted is looked up.";
+    /// Nothing about the intent is unknown: it was never sent, or its outcome is known. The error carries it.
+    NotReconcilable = "not_reconcilable", App, "Look at the intent's state: only one that may have been sent, and whose outcome is not known, can be asked about.";
+    /// Neither the app nor the contract knows how to find out what became of an intent.
+    ReconcileUnavailable = "reconcile_unavailable", App, "Pass reconcile to openQueue, or use a contract that has a lookup.";
     /// No reason was given, or one that is longer than 256 bytes.
     ReasonInvalid = "reason_invalid", App, "Say why, in 1 to 256 bytes: the reason goes into the journal.";
     /// There is no intent with that id in this scope.
@@ -136,11 +143,13 @@ pub struct Error {
     pub detail: Option<String>,
     /// The intent that the error is about.
     pub existing: Option<Box<IntentRecord>>,
+    /// The one that stands against it.
+    pub conflicting: Option<Box<IntentRecord>>,
 }
 
 impl Error {
     pub fn new(code: ErrorCode) -> Self {
-        Self { code, detail: None, existing: None }
+        Self { code, detail: None, existing: None, conflicting: None }
     }
 
     #[must_use]

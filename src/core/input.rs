@@ -3,10 +3,11 @@
 use core::fmt;
 
 use super::change::{Applied, Change, Refusal, Submit};
-use super::contract::{Answer, Observation};
+use super::contract::{Answer, Finding, Observation};
 use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::reach::OriginRecord;
+use super::record::Content;
 use super::time::LedgerClock;
 
 #[derive(Debug)]
@@ -53,6 +54,17 @@ pub enum Input {
     Authorized {
         intent: IntentId,
         outcome: Authorized,
+    },
+    /// What the app has prepared; `None`: it threw, or took too long.
+    Prepared {
+        intent: IntentId,
+        prepared: Option<Prepared>,
+    },
+    /// What the app's `reconcile` said of an intent.
+    Found {
+        intent: IntentId,
+        finding: Finding,
+        answer: Option<Answer>,
     },
     Fetched {
         intent: IntentId,
@@ -122,6 +134,21 @@ pub enum Authorized {
 /// Headers for one attempt. Never stored; `Debug` shows none of it (law 11).
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials(pub Vec<(String, String)>);
+
+/// What the app adds to one attempt: a signature, say. Outside the fingerprint, never stored; `Debug` shows none of it
+/// (law 11).
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Prepared {
+    pub headers: Vec<(String, String)>,
+    /// In place of the stored body.
+    pub body: Option<Content>,
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Prepared({} headers)", self.headers.len())
+    }
+}
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,6 +8,7 @@ use super::attempt::History;
 use super::contract::{Carrier, Method};
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use super::time::Stamp;
+use super::window::WindowStart;
 
 /// An intent's record, format 1. `key`, `request`, `carrier`, `contract`, `scope` and `fingerprint` are write-once
 /// (law 2); only [`apply`](super::transition::apply) changes the rest.
@@ -29,6 +30,9 @@ pub struct IntentRecord {
     pub key: Key,
     /// How the key travels, frozen with the intent.
     pub carrier: Carrier,
+    /// Does the contract know how to ask the server what became of the key?
+    #[serde(default)]
+    pub has_lookup: bool,
     /// The contract's snapshot; its text is a record of its own.
     pub contract: ContractHash,
     pub fingerprint: Fingerprint,
@@ -45,12 +49,17 @@ pub struct IntentRecord {
     /// Counts claims; a change made under an older one is stale (law 5).
     pub fence: u64,
     pub history: History,
-    /// When the first attempt that could have left was recorded: the window starts here (law 7).
+    /// When the first attempt that could have left was recorded.
     pub first_sent: Option<Stamp>,
+    /// When the server's window for the key began (law 7): with the first send, or when the server says it did.
+    #[serde(default)]
+    pub window: Option<WindowStart>,
 
     /// Where its result is, once the server has accepted it.
     #[serde(default)]
     pub polling: Option<Polling>,
+    #[serde(default)]
+    pub reconciling: Reconciling,
     pub delivery: Delivery,
     pub predecessor: Option<IntentId>,
     pub successor: Option<IntentId>,
@@ -69,6 +78,13 @@ pub struct Request {
     /// Scheme, host and port of `url`.
     pub origin: String,
     pub headers: Vec<(String, String)>,
+}
+
+impl Request {
+    /// The URL's path and query.
+    pub fn path(&self) -> &str {
+        self.url.strip_prefix(self.origin.as_str()).unwrap_or_default()
+    }
 }
 
 impl fmt::Debug for Request {
@@ -199,12 +215,14 @@ pub enum HeldReason {
     Unresolved,
     /// Answers contradict one another, or repeat another key.
     ConflictingAnswers,
+    /// The server takes this key no more, and does not tell what became of it. No other key is made by itself.
+    KeyBurnt,
     /// The server accepted it (202) and the result must be looked up.
     Accepted,
 }
 
 impl HeldReason {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Auth,
         Self::Config,
         Self::Redirected,
@@ -212,6 +230,7 @@ impl HeldReason {
         Self::ClockChanged,
         Self::Unresolved,
         Self::ConflictingAnswers,
+        Self::KeyBurnt,
         Self::Accepted,
     ];
 
@@ -229,6 +248,7 @@ impl HeldReason {
             Self::ConflictingAnswers => {
                 "Answers contradict one another: compare the server's records with the journal."
             }
+            Self::KeyBurnt => "Ask the server what became of it; the server will not take this key again.",
             Self::Accepted => "The server accepted it and its result did not come: look it up by its reference.",
         }
     }
@@ -278,6 +298,17 @@ pub struct Polling {
     pub last: Option<ChangeId>,
 }
 
+/// Finding out, without sending again, what became of an intent (design section 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reconciling {
+    /// The app asked for it, and has had no finding since.
+    pub asked: bool,
+    /// Findings since that settled nothing.
+    pub looks: u32,
+    /// The last change that recorded a finding (P1.1).
+    pub last: Option<ChangeId>,
+}
+
 /// Handing the outcome to the app: at least once, acknowledged (P7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -319,9 +350,15 @@ impl Purpose {
         match self {
             Self::Send => matches!(state, State::Queued | State::Waiting { .. }),
             Self::Poll => matches!(state, State::Accepted),
+            // A refusal that another delivery need not get is replaced only after reconciling (P5.4).
             Self::Reconcile => matches!(
                 state,
-                State::Waiting { .. } | State::Accepted | State::Held { .. } | State::Mismatched | State::Abandoned
+                State::Waiting { .. }
+                    | State::Accepted
+                    | State::Held { .. }
+                    | State::Mismatched
+                    | State::Abandoned
+                    | State::Rejected { replaceable: false, .. }
             ),
             Self::Deliver => state.is_terminal(),
         }
@@ -341,5 +378,15 @@ impl IntentRecord {
 
     pub fn has_ended(&self) -> bool {
         self.state.is_terminal()
+    }
+
+    /// Is there nothing to wait for: it has ended, or is held, and nobody has asked what became of it?
+    pub fn is_at_rest(&self) -> bool {
+        (self.has_ended() || matches!(self.state, State::Held { .. })) && !self.reconciling.asked
+    }
+
+    /// Can asking the server tell more than is known?
+    pub fn is_reconcilable(&self) -> bool {
+        self.maybe_sent() && Purpose::Reconcile.allows(&self.state)
     }
 }

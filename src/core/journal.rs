@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contract::AttemptReading;
+use super::contract::{AttemptReading, Finding};
 use super::intent::{Cause, HeldReason};
-use super::key::{ChangeId, IntentId, RealmId};
+use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
 use super::time::Stamp;
 
 /// One line of an intent's journal.
@@ -50,6 +50,16 @@ pub enum JournalEvent {
         reading: AttemptReading,
     },
     Accepted,
+    /// The app asked what became of it.
+    ReconcileAsked,
+    /// What reconciling found out.
+    Reconciled {
+        fence: u64,
+        finding: Finding,
+    },
+    Adopted {
+        from: ScopeHash,
+    },
     Resumed {
         from: HeldReason,
     },

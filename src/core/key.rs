@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Builder;
 
-use super::contract::KeyFormat;
+use super::contract::{KeyFormat, KeyRules};
 
 /// 128 random bits from the platform's generator. The only source of keys and ids.
 #[derive(Clone, Copy)]
@@ -25,12 +25,26 @@ impl fmt::Debug for RandomBits {
 pub struct Key(String);
 
 impl Key {
-    /// Renders random bits in a contract's format: 122 random bits for a UUID, 128 for hex.
-    pub fn render(bits: RandomBits, format: KeyFormat) -> Self {
-        Self(match format {
+    /// Renders random bits as a contract asks: 122 of them in a UUID, all 128 otherwise. Nothing is ever cut off; a
+    /// contract whose keys could not hold them is refused before (`key.maxLength`).
+    pub fn render(bits: RandomBits, rules: &KeyRules) -> Self {
+        let alphabet = rules.alphabet.as_deref().unwrap_or_default();
+        Self(match rules.format {
             KeyFormat::Uuid => Builder::from_random_bytes(bits.0).into_uuid().hyphenated().to_string(),
             KeyFormat::Hex32 => hex(&bits.0),
+            KeyFormat::Alphabet => digits(bits, alphabet.as_bytes(), rules.min_length.unwrap_or(0)),
         })
+    }
+
+    /// How many digits of a base hold 128 bits.
+    pub fn digits(base: usize) -> u32 {
+        let mut left = u128::MAX;
+        let mut count = 0;
+        while left > 0 && base > 1 {
+            left /= base as u128;
+            count += 1;
+        }
+        count
     }
 
     /// The key itself, for the wire only.
@@ -146,6 +160,19 @@ fn hash_hex(parts: &[&[u8]]) -> String {
     hex(hash.finalize().as_slice())
 }
 
+/// The bits as a number in the alphabet's base, its first character filling up to `least` in front.
+fn digits(bits: RandomBits, alphabet: &[u8], least: u32) -> String {
+    let mut left = u128::from_be_bytes(bits.0);
+    let count = Key::digits(alphabet.len()).max(least);
+    let mut reversed = Vec::new();
+    for _ in 0..count {
+        let digit = left.checked_rem(alphabet.len() as u128).and_then(|digit| alphabet.get(digit as usize));
+        reversed.extend(digit.copied().map(char::from));
+        left = left.checked_div(alphabet.len() as u128).unwrap_or(0);
+    }
+    reversed.into_iter().rev().collect()
+}
+
 fn hex(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|digit| DIGITS.get(usize::from(digit))).collect()
@@ -155,16 +182,33 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    fn rules(format: KeyFormat) -> KeyRules {
+        KeyRules { format, alphabet: None, min_length: None, max_length: None }
+    }
+
     #[test]
     fn a_key_is_a_version_4_uuid_of_its_bits() {
-        let key = Key::render(RandomBits([0xab; 16]), KeyFormat::Uuid);
+        let key = Key::render(RandomBits([0xab; 16]), &rules(KeyFormat::Uuid));
         assert_eq!(key.expose(), "abababab-abab-4bab-abab-abababababab");
-        assert_eq!(Key::render(RandomBits([0x0f; 16]), KeyFormat::Hex32).expose(), "0f".repeat(16));
+        assert_eq!(Key::render(RandomBits([0x0f; 16]), &rules(KeyFormat::Hex32)).expose(), "0f".repeat(16));
+    }
+
+    #[test]
+    fn a_key_in_an_alphabet_holds_all_its_bits_and_is_as_long_as_asked() {
+        let alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        let pix =
+            |min_length| KeyRules { alphabet: Some(alphabet.to_owned()), min_length, ..rules(KeyFormat::Alphabet) };
+        let all = Key::render(RandomBits([0xff; 16]), &pix(None));
+        // 2^128 - 1 in base 62.
+        assert_eq!(all.expose(), "7n42DGM5Tflk9n8mt7Fhc7");
+        assert_eq!(Key::render(RandomBits([0xff; 16]), &pix(Some(26))).expose(), "00007n42DGM5Tflk9n8mt7Fhc7");
+        assert_eq!(Key::render(RandomBits([0; 16]), &pix(Some(26))).expose(), "0".repeat(26));
+        assert_eq!([Key::digits(2), Key::digits(10), Key::digits(16), Key::digits(62)], [128, 39, 32, 22]);
     }
 
     #[test]
     fn law_11_debug_never_shows_a_key() {
-        let key = Key::render(RandomBits([7; 16]), KeyFormat::Uuid);
+        let key = Key::render(RandomBits([7; 16]), &rules(KeyFormat::Uuid));
         assert!(!format!("{key:?}").contains(key.expose()));
         assert!(format!("{key:?}").contains(&key.short_hash()));
     }

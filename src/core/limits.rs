@@ -35,6 +35,18 @@ pub const IN_PROGRESS_REPEATS_MAX: u32 = 30;
 pub const POLLS_MAX: u32 = 200;
 /// The shortest pause between two looks.
 pub const POLL_PAUSE_MIN_MS: u64 = 1_000;
+/// Findings that settle nothing before an intent is no longer reconciled by itself.
+pub const RECONCILES_MAX: u32 = 10;
+/// The shortest pause between two of them.
+pub const RECONCILE_PAUSE_MIN_MS: u64 = 5_000;
+/// How long the app's `reconcile` may take.
+pub const RECONCILE_DEADLINE_MS: u64 = 30_000;
+/// Intents of another scope that one call adopts.
+pub const ADOPT_MAX: usize = 1_000;
+/// How long the app's `prepare` may take; then the attempt is put off.
+pub const PREPARE_DEADLINE_MS: u32 = 4_000;
+/// How long the app's `decode` may take; then the body counts as unreadable.
+pub const DECODE_DEADLINE_MS: u32 = 4_000;
 /// Answers of unknown standing in a row before the intent is held as unresolved.
 pub const UNCLEAR_REPEATS_MAX: u32 = 5;
 
@@ -105,5 +117,11 @@ pub const WATCH_INTERVAL_MS: u64 = 2_000;
 /// Default patience of `settled()`.
 pub const SETTLED_WITHIN_MS: u32 = 30_000;
 
+/// Longest key that a contract may ask for, in characters.
+pub const KEY_MAX_LENGTH: u32 = 255;
+/// Longest JSON pointer in a contract, in bytes.
+pub const POINTER_MAX_BYTES: usize = 256;
+/// Values that one pointer with a `*` brings.
+pub const POINTER_VALUES_MAX: usize = 64;
 /// Rules, statuses or names in one list of a contract.
 pub const CONTRACT_LIST_MAX: usize = 64;

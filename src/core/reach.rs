@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{PROBE_FORBIDS_MAX_MS, REACHABLE_FRESH_MS};
 use super::time::Stamp;
+use super::window::ServerDate;
 
 /// What is remembered of one origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,12 @@ pub struct OriginRecord {
     pub probe: ProbeStanding,
     /// Since when probes have been failing without one success between.
     pub probe_failing_since: Option<Stamp>,
+    /// No attempt before this: the server had too many requests from here, whatever their keys.
+    #[serde(default)]
+    pub gated_until: Option<Stamp>,
+    /// Its clock, as its last answer showed it.
+    #[serde(default)]
+    pub server: Option<ServerDate>,
 }
 
 /// Whether a probe's answer is believed for an origin (P4.2).
@@ -71,6 +78,20 @@ fn long_since(since: Option<Stamp>, now: &Stamp) -> bool {
 }
 
 impl OriginRecord {
+    /// Until when, on the ledger clock, nothing may be sent here. A gate of another epoch has an unknowable end, and
+    /// waiting is only manners: it is open.
+    pub fn gate_ends_at_ms(&self, now: &Stamp) -> Option<u64> {
+        let gate = self.gated_until.filter(|gate| gate.epoch == now.epoch)?;
+        (now.at_ms < gate.at_ms).then_some(gate.at_ms)
+    }
+
+    /// Nothing for this long. A shorter wait does not shorten one that runs.
+    pub fn gate(&mut self, wait_ms: u64, now: &Stamp) {
+        let at_ms = now.at_ms.saturating_add(wait_ms);
+        let at_ms = self.gate_ends_at_ms(now).map_or(at_ms, |running_ms| running_ms.max(at_ms));
+        self.gated_until = Some(Stamp { at_ms, ..*now });
+    }
+
     /// Takes in what an attempt met.
     pub fn attempted(&mut self, answered: bool, network_fault: bool, now: Stamp) {
         if answered {

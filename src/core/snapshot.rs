@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub attempt_count: u32,
     pub attempts: Vec<AttemptView>,
     pub contradicted: bool,
+    /// The app has asked what became of it, and has no answer yet.
+    pub reconciling: bool,
     /// The intent that this one took the place of.
     pub predecessor: Option<String>,
     /// The intent that took this one's place.
@@ -51,7 +53,8 @@ pub enum AttemptResult {
     Open,
     NotSent,
     Succeeded,
-    Refused,
+    AlreadyDone,
+    Rejected,
     Mismatched,
     Accepted,
     InProgress,
@@ -59,6 +62,10 @@ pub enum AttemptResult {
     Auth,
     Config,
     ServerError,
+    /// An error that asking again does not change.
+    Uncertain,
+    KeyBurnt,
+    WindowClosed,
     Unclear,
     NotTheServer,
     OtherKey,
@@ -72,6 +79,7 @@ pub enum AttemptResult {
 impl Snapshot {
     pub fn of(intent: &IntentRecord, now: &Stamp) -> Self {
         let sending = intent.live_claim(now).is_some_and(|claim| claim.purpose == Purpose::Send);
+        let planned = !sending && matches!(intent.state, State::Queued | State::Waiting { .. } | State::Accepted);
         let (cause, held_reason) = match &intent.state {
             _ if sending => (Some(Cause::InFlight), None),
             State::Queued => (Some(Cause::NotSent), None),
@@ -91,10 +99,11 @@ impl Snapshot {
             maybe_sent: intent.maybe_sent(),
             safe_to_replace: intent.state.safe_to_replace(),
             created_at: intent.created.wall_ms,
-            next_attempt_at: intent.due_at_ms.filter(|_| !sending).map(|due_at_ms| now.wall_at(due_at_ms)),
+            next_attempt_at: intent.due_at_ms.filter(|_| planned).map(|due_at_ms| now.wall_at(due_at_ms)),
             attempt_count: intent.history.total,
             attempts: intent.history.attempts.iter().map(AttemptView::of).collect(),
             contradicted: intent.contradicted,
+            reconciling: intent.reconciling.asked,
             predecessor: intent.predecessor.as_ref().map(|id| id.0.clone()),
             successor: intent.successor.as_ref().map(|id| id.0.clone()),
         }
@@ -144,14 +153,18 @@ impl AttemptResult {
             },
             AttemptReading::Answer { class, .. } => match class {
                 AnswerClass::Succeeded => Self::Succeeded,
-                AnswerClass::Refused => Self::Refused,
+                AnswerClass::AlreadyDone => Self::AlreadyDone,
+                AnswerClass::Rejected => Self::Rejected,
                 AnswerClass::Mismatched => Self::Mismatched,
                 AnswerClass::Accepted => Self::Accepted,
                 AnswerClass::InProgress => Self::InProgress,
                 AnswerClass::RateLimited => Self::RateLimited,
                 AnswerClass::Auth => Self::Auth,
                 AnswerClass::Config => Self::Config,
-                AnswerClass::ServerError | AnswerClass::StoredError => Self::ServerError,
+                AnswerClass::Retry => Self::ServerError,
+                AnswerClass::Uncertain => Self::Uncertain,
+                AnswerClass::KeyBurnt => Self::KeyBurnt,
+                AnswerClass::WindowClosed => Self::WindowClosed,
                 AnswerClass::Unclear => Self::Unclear,
                 AnswerClass::NotTheServer => Self::NotTheServer,
                 AnswerClass::OtherKey => Self::OtherKey,

@@ -6,7 +6,7 @@ mod tests;
 use core::fmt;
 
 use super::change::{ContractSnapshot, Submit};
-use super::contract::{Carrier, Method, is_credential, is_token};
+use super::contract::{Carrier, CarrierPlace, Method, is_credential, is_token};
 use super::error::{Error, ErrorCode};
 use super::intent::Request;
 use super::key::{Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
@@ -179,7 +179,7 @@ impl Submission {
         context.destinations.check(&self.target)?;
         let (headers, declared) = check_headers(self.headers, &contract.carrier)?;
         let compared = self.body.as_ref().and_then(|body| body.compared.clone());
-        let body = check_body(self.body, declared)?;
+        let body = check_body(self.body, declared, &contract.carrier)?;
         let expires_in_ms = check_expires_in(self.expires_in)?;
         let fingerprint = Fingerprint::of(
             method.as_str(),
@@ -188,16 +188,20 @@ impl Submission {
             body.as_ref().map_or("", |body| &body.media_type),
             body.as_ref().map(|body| compared.as_ref().map_or(body.content.as_bytes(), |text| text.as_bytes())),
         );
+        // The key gets its place last: the fingerprint is of the request without it.
+        let key = Key::render(key, &contract.key);
+        let url = contract.carrier.url(&self.target.href, &key)?;
+        let body = place_key(body, &contract.carrier, &key)?;
         Ok(Submit {
             intent: IntentId::new(intent),
             realm: context.realm.clone(),
             scope: context.scope.clone(),
             operation: self.operation,
             reference,
-            key: Key::render(key, contract.key.format),
+            key,
             contract: context.contract.clone(),
             fingerprint,
-            request: Request { method, url: self.target.href, origin: self.target.origin, headers },
+            request: Request { method, url, origin: self.target.origin, headers },
             body,
             expires_in_ms,
         })
@@ -253,7 +257,8 @@ fn check_headers(headers: Headers, carrier: &Carrier) -> Result<(Headers, Option
             || lower.starts_with("proxy-")
             || lower == "idempotency-key"
             || lower == SCOPE_HEADER
-            || lower.eq_ignore_ascii_case(&carrier.name);
+            || carrier.first_sent.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(&lower))
+            || (carrier.place == CarrierPlace::Header && carrier.name.eq_ignore_ascii_case(&lower));
         if forbidden {
             return Err(Error::new(ErrorCode::HeaderForbidden).detail(name));
         }
@@ -274,8 +279,12 @@ fn is_field_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| (0x20..0x7f).contains(&byte) || byte == b'\t')
 }
 
-fn check_body(stated: Option<StatedBody>, declared: Option<String>) -> Result<Option<Body>, Error> {
+fn check_body(stated: Option<StatedBody>, declared: Option<String>, carrier: &Carrier) -> Result<Option<Body>, Error> {
     let wrong_type = || Error::new(ErrorCode::HeaderInvalid).detail("content-type");
+    let in_body = carrier.place == CarrierPlace::Body;
+    if in_body && stated.as_ref().is_none_or(|stated| stated.kind != BodyKind::Json) {
+        return Err(Error::new(ErrorCode::KeyPlaceInvalid).detail(carrier.name.clone()));
+    }
     let Some(StatedBody { kind, content, .. }) = stated else {
         return if declared.is_none() { Ok(None) } else { Err(wrong_type()) };
     };
@@ -288,6 +297,16 @@ fn check_body(stated: Option<StatedBody>, declared: Option<String>) -> Result<Op
         BodyKind::Json if !is_json(&essence) => Err(wrong_type()),
         BodyKind::Form if essence != "application/x-www-form-urlencoded" => Err(wrong_type()),
         _ => Ok(Some(Body { media_type, content })),
+    }
+}
+
+/// The body as it travels: with the key in it, if that is where it stands.
+fn place_key(body: Option<Body>, carrier: &Carrier, key: &Key) -> Result<Option<Body>, Error> {
+    match body {
+        Some(Body { media_type, content: Content::Text(text) }) if carrier.place == CarrierPlace::Body => {
+            Ok(Some(Body { media_type, content: Content::Text(carrier.body(&text, key)?) }))
+        }
+        body => Ok(body),
     }
 }
 

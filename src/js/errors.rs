@@ -17,9 +17,10 @@ struct PlainError {
     remedy: &'static str,
     detail: Option<String>,
     existing: Option<Snapshot>,
+    conflicting: Option<Snapshot>,
 }
 
-/// `{ code, blame, remedy, detail, existing }`.
+/// `{ code, blame, remedy, detail, existing, conflicting }`.
 pub(super) fn plain(error: &Error, now: &Stamp) -> JsValue {
     let plain = PlainError {
         code: error.code.as_str(),
@@ -27,6 +28,7 @@ pub(super) fn plain(error: &Error, now: &Stamp) -> JsValue {
         remedy: error.code.remedy(),
         detail: error.detail.clone(),
         existing: error.existing.as_ref().map(|intent| Snapshot::of(intent, now)),
+        conflicting: error.conflicting.as_ref().map(|intent| Snapshot::of(intent, now)),
     };
     to_js(&plain).unwrap_or(JsValue::UNDEFINED)
 }
@@ -46,6 +48,12 @@ pub(super) fn of_commit(error: CommitError) -> Error {
             }
             Refusal::NotResumable(existing) => {
                 Error { existing: Some(existing), ..Error::new(ErrorCode::NotResumable) }
+            }
+            Refusal::NotReconcilable(existing) => {
+                Error { existing: Some(existing), ..Error::new(ErrorCode::NotReconcilable) }
+            }
+            Refusal::AdoptConflict { theirs, ours } => {
+                Error { existing: Some(ours), conflicting: Some(theirs), ..Error::new(ErrorCode::ReferenceConflict) }
             }
             Refusal::LedgerFull => ErrorCode::LedgerFull.into(),
             Refusal::UnknownIntent => ErrorCode::UnknownIntent.into(),

@@ -5,34 +5,74 @@ use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Function, Promise};
+use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use serde::Deserialize;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::{errors, settled};
 use crate::browser::codec::{from_js, to_js};
 use crate::browser::driver::{App, Driver, News};
-use crate::browser::sys::{Deferred, spawn};
-use crate::core::contract::Answer;
+use crate::browser::sys::{Deferred, object, spawn};
+use crate::core::contract::{Answer, Finding};
+use crate::core::effect::Outgoing;
 use crate::core::error::{Error, ErrorCode};
-use crate::core::input::{Authorized, Credentials};
-use crate::core::intent::{IntentRecord, State};
+use crate::core::input::{Authorized, Credentials, Prepared};
+use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
-use crate::core::limits::{AUTHORIZE_DEADLINE_MS, DELIVER_DEADLINE_MS};
+use crate::core::limits::{
+    AUTHORIZE_DEADLINE_MS, DECODE_DEADLINE_MS, DELIVER_DEADLINE_MS, PREPARE_DEADLINE_MS, RECONCILE_DEADLINE_MS,
+};
+use crate::core::record::Content;
 use crate::core::snapshot::Snapshot;
 
 /// The app's callbacks and its waiting calls.
 #[derive(Debug)]
 pub(super) struct Face {
     scope: ScopeHash,
-    authorize: Option<Function>,
-    changed: Function,
-    deliver: Function,
+    callbacks: Callbacks,
     driver: RefCell<Weak<Driver<Face>>>,
     waiting: RefCell<Vec<Waiting>>,
     /// Outcomes that are known and could not be written.
     undurable: RefCell<BTreeMap<IntentId, (IntentRecord, Option<Answer>)>>,
+}
+
+/// The app's functions, as the JavaScript face wraps them. Those that are `None` the app did not give.
+#[derive(Clone, Debug)]
+pub(super) struct Callbacks {
+    /// `(refresh)` answers `{ scope, headers: [name, value][] }`.
+    pub(super) authorize: Option<Function>,
+    /// `({ attempt, method, url, headers, text, bytes })` answers `{ headers, text, bytes }`.
+    pub(super) prepare: Option<Function>,
+    /// `(snapshot, key)` answers `{ finding, answer }`.
+    pub(super) reconcile: Option<Function>,
+    /// `({ status, mediaType, body })` answers a JSON value, or undefined.
+    pub(super) decode: Option<Function>,
+    /// `(snapshot)` says whether anybody listens.
+    pub(super) changed: Option<Function>,
+    /// `(operation, outcome)` resolves when the handler has.
+    pub(super) deliver: Option<Function>,
+}
+
+impl Callbacks {
+    pub(super) fn of(object: &JsValue) -> Self {
+        let function = |name: &str| Reflect::get(object, &JsValue::from_str(name)).ok()?.dyn_into().ok();
+        Self {
+            authorize: function("authorize"),
+            prepare: function("prepare"),
+            reconcile: function("reconcile"),
+            decode: function("decode"),
+            changed: function("changed"),
+            deliver: function("deliver"),
+        }
+    }
+}
+
+/// Calls one of them with what it takes, and waits for its answer for so long. `None`: it is not there, it threw, it
+/// answered nothing, or it was late.
+async fn call(function: Option<Function>, arguments: Array, deadline_ms: u32) -> Option<JsValue> {
+    let answer = function?.apply(&JsValue::UNDEFINED, &arguments).ok()?;
+    within(Promise::resolve(&answer), deadline_ms).await
 }
 
 #[derive(Debug)]
@@ -43,18 +83,37 @@ struct Waiting {
 }
 
 #[derive(Deserialize)]
+struct PlainPrepared {
+    headers: Vec<(String, String)>,
+    text: Option<String>,
+    bytes: Option<serde_bytes::ByteBuf>,
+}
+
+#[derive(Deserialize)]
+struct PlainFound {
+    finding: Finding,
+    answer: Option<PlainAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlainAnswer {
+    status: u16,
+    media_type: Option<String>,
+    body: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct PlainAuthorization {
     scope: String,
     headers: Vec<(String, String)>,
 }
 
 impl Face {
-    pub(super) fn new(scope: ScopeHash, authorize: Option<Function>, changed: Function, deliver: Function) -> Self {
+    pub(super) fn new(scope: ScopeHash, callbacks: Callbacks) -> Self {
         Self {
             scope,
-            authorize,
-            changed,
-            deliver,
+            callbacks,
             driver: RefCell::default(),
             waiting: RefCell::default(),
             undurable: RefCell::default(),
@@ -123,11 +182,13 @@ impl Face {
 
 impl App for Face {
     fn authorize(&self, refresh: bool) -> impl Future<Output = Authorized> + 'static {
-        let (authorize, scope) = (self.authorize.clone(), self.scope.clone());
+        let (authorize, scope) = (self.callbacks.authorize.clone(), self.scope.clone());
         async move {
-            let Some(authorize) = authorize else { return Authorized::Granted(Credentials::default()) };
-            let Ok(answer) = authorize.call1(&JsValue::UNDEFINED, &refresh.into()) else { return Authorized::Failed };
-            match within(Promise::resolve(&answer), AUTHORIZE_DEADLINE_MS).await.and_then(from_js) {
+            if authorize.is_none() {
+                return Authorized::Granted(Credentials::default());
+            }
+            let answer = call(authorize, Array::of1(&refresh.into()), AUTHORIZE_DEADLINE_MS).await;
+            match answer.and_then(from_js) {
                 Some(PlainAuthorization { scope: theirs, .. }) if ScopeHash::of(&theirs) != scope => {
                     Authorized::OtherScope
                 }
@@ -137,15 +198,61 @@ impl App for Face {
         }
     }
 
+    fn prepare(&self, outgoing: &Outgoing) -> impl Future<Output = Option<Prepared>> + 'static {
+        let (text, bytes) = match &outgoing.body {
+            None => (JsValue::NULL, JsValue::NULL),
+            Some(Content::Text(text)) => (JsValue::from_str(text), JsValue::NULL),
+            Some(Content::Bytes(bytes)) => (JsValue::NULL, Uint8Array::from(bytes.as_slice()).into()),
+        };
+        let plain = object(&[
+            ("attempt", outgoing.attempt.into()),
+            ("method", JsValue::from_str(outgoing.method)),
+            ("url", JsValue::from_str(&outgoing.url)),
+            ("headers", to_js(&outgoing.headers).unwrap_or(JsValue::NULL)),
+            ("text", text),
+            ("bytes", bytes),
+        ]);
+        let prepare = self.callbacks.prepare.clone();
+        async move {
+            let plain: PlainPrepared =
+                call(prepare, Array::of1(&plain), PREPARE_DEADLINE_MS).await.and_then(from_js)?;
+            let bytes = plain.bytes.map(|bytes| Content::Bytes(bytes.into_vec()));
+            Some(Prepared { headers: plain.headers, body: plain.text.map(Content::Text).or(bytes) })
+        }
+    }
+
+    fn reconcile(&self, news: News) -> impl Future<Output = (Finding, Option<Answer>)> + 'static {
+        let reconcile = self.callbacks.reconcile.clone();
+        let snapshot = to_js(&Snapshot::of(&news.intent, &news.stamp)).unwrap_or(JsValue::UNDEFINED);
+        let arguments = Array::of2(&snapshot, &JsValue::from_str(news.intent.key.expose()));
+        async move {
+            let deadline_ms = u32::try_from(RECONCILE_DEADLINE_MS).unwrap_or(u32::MAX);
+            let plain: Option<PlainFound> = call(reconcile, arguments, deadline_ms).await.and_then(from_js);
+            let Some(PlainFound { finding, answer }) = plain else { return (Finding::Unknown, None) };
+            let answer = answer.map(|PlainAnswer { status, media_type, body }| Answer {
+                status,
+                media_type,
+                body,
+                resource: None,
+            });
+            (finding, answer)
+        }
+    }
+
+    fn decode(&self, answer: &Answer) -> impl Future<Output = Option<JsValue>> + 'static {
+        let decode = self.callbacks.decode.clone();
+        let plain = decode.as_ref().map(|_| settled::plain_answer(answer));
+        async move { call(decode, Array::of1(&plain?), DECODE_DEADLINE_MS).await }
+    }
+
     fn deliver(&self, outcome: News) -> impl Future<Output = bool> + 'static {
-        let deliver = self.deliver.clone();
+        let deliver = self.callbacks.deliver.clone();
         let News { intent, stamp, durable, answer } = outcome;
         async move {
             let plain = settled::plain(&intent, &stamp, durable, answer.as_ref());
-            let operation = JsValue::from_str(&intent.operation);
-            let Ok(handled) = deliver.call2(&JsValue::UNDEFINED, &operation, &plain) else { return false };
+            let arguments = Array::of2(&JsValue::from_str(&intent.operation), &plain);
             let deadline_ms = u32::try_from(DELIVER_DEADLINE_MS).unwrap_or(u32::MAX);
-            within(Promise::resolve(&handled), deadline_ms).await.is_some()
+            call(deliver, arguments, deadline_ms).await.is_some()
         }
     }
 
@@ -157,15 +264,16 @@ impl App for Face {
             self.undurable.borrow_mut().insert(intent.id.clone(), (intent.clone(), news.answer.clone()));
         }
         // In a task of its own: a listener may call back into the queue.
-        let (changed, snapshot) = (self.changed.clone(), to_js(&Snapshot::of(intent, &news.stamp)));
+        let (changed, snapshot) = (self.callbacks.changed.clone(), to_js(&Snapshot::of(intent, &news.stamp)));
         let unacknowledged = self.unacknowledged(news);
         spawn(Box::pin(async move {
-            let heard = changed.call1(&JsValue::UNDEFINED, &snapshot.unwrap_or(JsValue::UNDEFINED));
-            if let Some((driver, intent)) = unacknowledged.filter(|_| heard.is_ok_and(|heard| heard.is_truthy())) {
+            let snapshot = snapshot.unwrap_or(JsValue::UNDEFINED);
+            let heard = changed.and_then(|changed| changed.call1(&JsValue::UNDEFINED, &snapshot).ok());
+            if let Some((driver, intent)) = unacknowledged.filter(|_| heard.is_some_and(|heard| heard.is_truthy())) {
                 driver.acknowledge(intent);
             }
         }));
-        if !intent.state.is_terminal() && !matches!(intent.state, State::Held { .. }) {
+        if !intent.is_at_rest() {
             return;
         }
         let theirs = self.take_waiting(&intent.id);

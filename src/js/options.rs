@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use wasm_bindgen::JsValue;
 
+use super::face::Callbacks;
 use crate::browser::codec::from_js;
 use crate::browser::driver::{Opening, Session};
 use crate::browser::url;
@@ -34,7 +35,7 @@ struct PlainOptions {
 }
 
 /// Checks the options of a queue, before anything is opened.
-pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) -> Result<Opening, Error> {
+pub(super) fn opening(options: JsValue, contract: JsValue, callbacks: &Callbacks) -> Result<Opening, Error> {
     let plain: PlainOptions = from_js(options).ok_or_else(|| Error::new(ErrorCode::OptionInvalid))?;
     let scope = scope_hash(plain.scope.as_deref())?;
     let contract = contract_snapshot(plain.contract_text.as_deref(), contract)?;
@@ -57,7 +58,7 @@ pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) ->
         Some(_) => return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs")),
     };
     // An attempt that cannot end inside the window would never be sent again after its first loss.
-    if attempt_ms >= contract.contract.window_ms() {
+    if contract.contract.resends() && attempt_ms >= contract.contract.windows().smallest_ms() {
         return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs"));
     }
     let session = match (plain.session.as_deref(), plain.unbound_cookies) {
@@ -75,7 +76,9 @@ pub(super) fn opening(options: JsValue, contract: JsValue, can_refresh: bool) ->
         origins,
         probe,
         attempt_ms,
-        can_refresh,
+        can_refresh: callbacks.authorize.is_some(),
+        can_reconcile: callbacks.reconcile.is_some(),
+        prepares: callbacks.prepare.is_some(),
         handled: plain.handled,
         session,
     })

@@ -2,21 +2,23 @@
 
 use std::rc::Rc;
 
-use js_sys::{Array, Function, Promise};
+use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 
-use super::face::Face;
+use super::face::{Callbacks, Face};
 use super::{errors, options};
 use crate::browser::codec::to_js;
 use crate::browser::driver::{Done, Driver};
 use crate::browser::sys::{Deferred, object, promise_of, spawn};
-use crate::core::change::{Applied, Change};
+use crate::core::change::{Adopt, Applied, Change};
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::CommitError;
+use crate::core::intent::IntentRecord;
 use crate::core::key::IntentId;
-use crate::core::limits::{LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
+use crate::core::limits::{ADOPT_MAX, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::snapshot::Snapshot;
-use crate::core::submission::Submission;
+use crate::core::submission::{Submission, scope_hash};
 use crate::core::time::{Moment, Stamp};
 use crate::ledger::store::Store;
 
@@ -28,21 +30,14 @@ pub struct RawQueue {
     base_url: String,
 }
 
-/// Opens the queue of one scope. `authorize(refresh)` answers `{ scope, headers: [name, value][] }`; `changed` gets
-/// snapshots and says whether anybody listens; `deliver(operation, outcome)` resolves when the handler has.
+/// Opens the queue of one scope. `callbacks` are the members of [`Callbacks`].
 #[wasm_bindgen(js_name = openRawQueue)]
-pub fn open_raw_queue(
-    plain_options: JsValue,
-    contract: JsValue,
-    base_url: String,
-    authorize: Option<Function>,
-    changed: Function,
-    deliver: Function,
-) -> Promise {
+pub fn open_raw_queue(plain_options: JsValue, contract: JsValue, base_url: String, callbacks: JsValue) -> Promise {
     promise_of(Box::pin(async move {
         let opened = async {
-            let opening = options::opening(plain_options, contract, authorize.is_some())?;
-            let face = Face::new(opening.scope.clone(), authorize, changed, deliver);
+            let callbacks = Callbacks::of(&callbacks);
+            let opening = options::opening(plain_options, contract, &callbacks)?;
+            let face = Face::new(opening.scope.clone(), callbacks);
             Driver::open(opening, face).await
         };
         let driver = opened.await.map_err(|error: Error| errors::plain(&error, &no_stamp()))?;
@@ -68,6 +63,51 @@ impl RawQueue {
     /// Resolves with the snapshot once the intent may run again.
     pub fn resume(&self, intent: String) -> Promise {
         self.steering(IntentId(intent), |driver, intent, done| driver.steer(Change::Resume(intent), done))
+    }
+
+    /// Resolves with the snapshot once it is noted that somebody is to find out what became of the intent.
+    pub fn reconcile(&self, intent: String) -> Promise {
+        let driver = self.driver.clone();
+        self.steering_if(
+            IntentId(intent),
+            move |intent| driver.can_reconcile(intent),
+            |driver, intent, done| driver.steer(Change::Reconcile(intent), done),
+        )
+    }
+
+    /// Resolves with `{ moved, left }`, the snapshots of another scope's intents that are this one's now, and of those
+    /// that may have been sent under the other.
+    pub fn adopt(&self, from: Option<String>) -> Promise {
+        let (driver, alive) = (self.driver.clone(), self.alive());
+        promise_of(Box::pin(async move {
+            let refuse = |error: Error| errors::plain(&error, &driver.stamp());
+            alive.map_err(refuse)?;
+            let from = scope_hash(from.as_deref()).map_err(refuse)?;
+            let unreadable = |_| refuse(ErrorCode::LedgerUnreadable.into());
+            let listed = driver.store().list(&from, LIST_MAX).await.map_err(unreadable)?;
+            if listed.len() > ADOPT_MAX || from == *driver.scope() {
+                return Err(refuse(Error::new(ErrorCode::OptionInvalid).detail("fromScope")));
+            }
+            let intents = listed.into_iter().map(|intent| intent.id).collect();
+            let adopt = Adopt { from, to: driver.scope().clone(), intents };
+            let answered = Rc::new(Deferred::new());
+            let promise = answered.promise.clone();
+            let now = driver.clone();
+            let done = move |result: Result<Applied, CommitError>| match result {
+                Ok(Applied::Adopted { moved, left }) => {
+                    let stamp = now.stamp();
+                    let plain = |intents: &[IntentRecord]| {
+                        let snapshots = intents.iter().filter_map(|intent| to_js(&Snapshot::of(intent, &stamp)));
+                        JsValue::from(snapshots.collect::<Array>())
+                    };
+                    answered.resolve(&object(&[("moved", plain(&moved)), ("left", plain(&left))]));
+                }
+                Ok(_) => answered.reject(&errors::plain(&ErrorCode::EngineDead.into(), &now.stamp())),
+                Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &now.stamp())),
+            };
+            driver.steer(Change::Adopt(adopt), Box::new(done));
+            JsFuture::from(promise).await
+        }))
     }
 
     /// Resolves with the snapshot once the intent is given up.
@@ -152,6 +192,16 @@ impl RawQueue {
 
     /// Asks for a change of one of this scope's intents; resolves with its snapshot afterwards.
     fn steering(&self, intent: IntentId, ask: impl FnOnce(&Rc<Driver<Face>>, IntentId, Done) + 'static) -> Promise {
+        self.steering_if(intent, |_| true, ask)
+    }
+
+    /// As [`steering`](Self::steering), for what cannot be done about every intent.
+    fn steering_if(
+        &self,
+        intent: IntentId,
+        may: impl FnOnce(&IntentRecord) -> bool + 'static,
+        ask: impl FnOnce(&Rc<Driver<Face>>, IntentId, Done) + 'static,
+    ) -> Promise {
         if let Err(error) = self.alive() {
             return Promise::reject(&self.plain(&error));
         }
@@ -161,7 +211,11 @@ impl RawQueue {
         spawn(Box::pin(async move {
             // Another scope's intent is not this queue's to change (law 9).
             match driver.find(&intent).await {
-                Ok(Some(_)) => {}
+                Ok(Some(found)) if may(&found) => {}
+                Ok(Some(_)) => {
+                    let error = Error::new(ErrorCode::ReconcileUnavailable);
+                    return answered.reject(&errors::plain(&error, &driver.stamp()));
+                }
                 Ok(None) => return answered.reject(&errors::plain(&ErrorCode::UnknownIntent.into(), &driver.stamp())),
                 Err(error) => return answered.reject(&errors::plain(&error, &driver.stamp())),
             }

@@ -28,6 +28,23 @@ struct PlainAnswer<'a> {
     status: u16,
     media_type: Option<&'a str>,
     body: Option<&'a str>,
+    resource: Option<&'a str>,
+}
+
+impl<'a> PlainAnswer<'a> {
+    fn of(answer: &'a Answer) -> Self {
+        Self {
+            status: answer.status,
+            media_type: answer.media_type.as_deref(),
+            body: answer.body.as_deref(),
+            resource: answer.resource.as_deref(),
+        }
+    }
+}
+
+/// `{ status, mediaType, body, resource }`.
+pub(super) fn plain_answer(answer: &Answer) -> JsValue {
+    to_js(&PlainAnswer::of(answer)).unwrap_or(JsValue::UNDEFINED)
 }
 
 /// Everything that is known of an intent now.
@@ -42,6 +59,8 @@ pub(super) fn plain(intent: &IntentRecord, now: &Stamp, durable: bool, answer: O
         _ => None,
     };
     let kind = match &intent.state {
+        // Somebody has asked what became of it, and is told when that is known.
+        State::Held { .. } if intent.reconciling.asked => "pending",
         State::Held { .. } => "held",
         state if state.is_terminal() => state.name(),
         _ => "pending",
@@ -50,11 +69,7 @@ pub(super) fn plain(intent: &IntentRecord, now: &Stamp, durable: bool, answer: O
         kind,
         intent: Snapshot::of(intent, now),
         durable,
-        answer: answer.map(|answer| PlainAnswer {
-            status: answer.status,
-            media_type: answer.media_type.as_deref(),
-            body: answer.body.as_deref(),
-        }),
+        answer: answer.map(PlainAnswer::of),
         replay,
         evidence,
         reason,

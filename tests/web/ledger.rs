@@ -2,7 +2,7 @@
 
 use intento::browser::indexeddb::{Durability, IndexedDb};
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
-use intento::core::contract::{Contract, KeyFormat, Method};
+use intento::core::contract::{Contract, Method};
 use intento::core::intent::{Request, State};
 use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, ReferenceName, Versioned, Writes};
@@ -30,7 +30,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
         scope: ScopeHash::of("ledger-test"),
         operation: "pay".to_owned(),
         reference: Some(reference.to_owned()),
-        key: Key::render(RandomBits([seed ^ 0xff; 16]), KeyFormat::Uuid),
+        key: Key::render(RandomBits([seed ^ 0xff; 16]), &contract.key),
         contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
         fingerprint: Fingerprint::of("POST", &url, "pay", "application/json", Some(body.as_bytes())),
         request: Request {

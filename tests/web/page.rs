@@ -23,9 +23,8 @@ pub(crate) async fn open_with(scope: &str, more: &str) -> Result<RawQueue, JsVal
             "attemptDeadlineMs":2000{more}}}"#
     ));
     let contract = JSON::parse(GENERIC).unwrap();
-    let changed = js_sys::Function::new_no_args("");
-    let opened =
-        JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, None, changed.clone(), changed)).await?;
+    let callbacks = JsValue::from(js_sys::Object::new());
+    let opened = JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, callbacks)).await?;
     Ok(RawQueue::try_from_js_value(opened).unwrap())
 }
 

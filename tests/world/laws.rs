@@ -62,13 +62,17 @@ impl Laws {
     fn same_bytes(&mut self, intent: &IntentRecord, now_ms: u64, dispatch: &Dispatch, contract: &Contract, seed: u64) {
         let mut headers = dispatch.headers.clone();
         headers.retain(|(name, _)| name != "authorization");
-        let key = intent.carrier.header(&intent.key);
+        let key = intent.carrier.header(&intent.key).expect("a key that travels in a header");
         assert!(headers.contains(&key), "seed {seed}: law 2: the stored key travels");
         let wire = (dispatch.url.clone(), headers, dispatch.body.clone());
         let first = self.sent.entry(intent.id.clone()).or_insert(FirstSend { at_ms: now_ms, wire: wire.clone() });
         assert!(first.wire == wire, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
         let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
-        assert!(ends_ms <= contract.window_ms(), "seed {seed}: law 7: attempt {} ends too late", dispatch.attempt);
+        assert!(
+            ends_ms <= contract.windows().smallest_ms(),
+            "seed {seed}: law 7: attempt {} ends too late",
+            dispatch.attempt
+        );
     }
 
     pub fn after_commit(&mut self, ledger: &Ledger, seed: u64) {

@@ -15,9 +15,9 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot};
-use intento::core::contract::{Contract, Fault, Observation};
-use intento::core::effect::Effect;
-use intento::core::input::{Authorized, CommitError, Credentials, Input, Ticket, Wake};
+use intento::core::contract::{Contract, Fault, Finding, Observation};
+use intento::core::effect::{Effect, Outgoing};
+use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, State};
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, Submission, SubmitContext};
@@ -70,6 +70,12 @@ pub struct World {
     pub delivered: Vec<(RealmNo, IntentId, State)>,
     /// What the handler says to the n-th: taken, refused, or nothing at all.
     pub handler: fn(usize) -> Option<bool>,
+    /// What the app's `reconcile` says.
+    pub findings: fn(&IntentRecord) -> Finding,
+    /// Intents that the app was asked about.
+    pub asked_about: Vec<IntentId>,
+    /// What the app's `prepare` makes of an attempt.
+    pub prepare: fn(&Outgoing) -> Option<Prepared>,
     /// What tabs tell one another does not arrive.
     pub messages_lost: bool,
     pub contract: ContractSnapshot,
@@ -136,6 +142,9 @@ impl World {
             refreshes: Vec::new(),
             delivered: Vec::new(),
             handler: |_| Some(true),
+            findings: |_| Finding::Unknown,
+            asked_about: Vec::new(),
+            prepare: |_| Some(Prepared::default()),
             messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
         }
@@ -324,6 +333,15 @@ impl World {
                 self.counts.authorizations += 1;
                 let outcome = (self.authorize)();
                 self.later(Event::Input(realm, Input::Authorized { intent, outcome }));
+            }
+            Effect::Prepare { intent, outgoing } => {
+                let prepared = (self.prepare)(&outgoing);
+                self.later(Event::Input(realm, Input::Prepared { intent, prepared }));
+            }
+            Effect::Reconcile { intent } => {
+                self.asked_about.push(intent.id.clone());
+                let finding = (self.findings)(&intent);
+                self.later(Event::Input(realm, Input::Found { intent: intent.id, finding, answer: None }));
             }
             Effect::Send(dispatch) => {
                 self.counts.sends += 1;

@@ -201,13 +201,14 @@ fn answer_of(observation: &Observation) -> Option<Answer> {
             status: facts.status,
             media_type: facts.media_type.clone(),
             body: (!facts.body_empty).then(|| "{}".to_owned()),
+            resource: None,
         }),
         Observation::Fault(_) => None,
     }
 }
 
 pub fn json(status: u16) -> Facts {
-    Facts { status, media_type: Some("application/json".to_owned()), ..Facts::default() }
+    Facts { status, media_type: Some("application/json".to_owned()), document: true, ..Facts::default() }
 }
 
 pub fn html(status: u16) -> Facts {

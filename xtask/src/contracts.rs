@@ -68,21 +68,21 @@ fn export_name(stem: &str) -> Result<String> {
 }
 
 fn module(contracts: &[Contract]) -> Result<String> {
-    let mut text = FREEZE.to_owned();
+    let mut text = format!("export {{ defineContract }} from './contract.js';\n\n{FREEZE}");
     for Contract { export, value } in contracts {
         let literal = serde_json::to_string_pretty(value)?;
         write!(text, "\nexport const {export} = /* @__PURE__ */ freeze({literal});\n")?;
     }
-    text.push_str("\nexport {};\n");
     Ok(text)
 }
 
 fn declarations(contracts: &[Contract]) -> Result<String> {
-    let mut text = String::from("import type { Contract } from './types.js';\n\n");
+    let mut text = String::from(
+        "import type { Contract } from './contract.js';\n\nexport { defineContract } from './contract.js';\n\n",
+    );
     for Contract { export, .. } in contracts {
         writeln!(text, "export declare const {export}: Contract;")?;
     }
-    text.push_str("export {};\n");
     Ok(text)
 }
 

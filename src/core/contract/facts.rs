@@ -15,9 +15,27 @@ pub struct Facts {
     /// Of the headers the contract names, those that were visible. Cross-origin, an unexposed header is absent, and
     /// absent is unknown (P10).
     pub headers: BTreeMap<String, String>,
-    /// Of the pointers the contract names, those that resolved to a scalar.
-    pub pointers: BTreeMap<String, FactValue>,
+    /// Of the pointers the contract names, what they resolved to: several values where a pointer has a `*`, never
+    /// none and never null.
+    pub pointers: BTreeMap<String, Vec<FactValue>>,
     pub body_empty: bool,
+    /// The body was read as a document, by the platform's JSON or by the app's `decode`.
+    pub document: bool,
+}
+
+impl Facts {
+    /// A header's value, by its name in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(&name.to_ascii_lowercase()).map(String::as_str)
+    }
+
+    /// The first text at a pointer.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.pointers.get(pointer)?.iter().find_map(|value| match value {
+            FactValue::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
 }
 
 impl fmt::Debug for Facts {
@@ -27,7 +45,7 @@ impl fmt::Debug for Facts {
     }
 }
 
-/// A scalar in an answer's body. Its `Debug` shows its kind only (law 11).
+/// A value in an answer's body. Its `Debug` shows its kind only (law 11).
 #[derive(Clone, PartialEq, Eq)]
 pub enum FactValue {
     Text(String),
@@ -36,6 +54,8 @@ pub enum FactValue {
     Integer(i64),
     /// A number beyond 2^53 - 1, or a fraction: matches no rule (P5.8).
     Inexact,
+    /// An object or an array: it is there, and no text.
+    Composite,
 }
 
 impl fmt::Debug for FactValue {
@@ -45,6 +65,7 @@ impl fmt::Debug for FactValue {
             Self::Bool(_) => "Bool(..)",
             Self::Integer(_) => "Integer(..)",
             Self::Inexact => "Inexact",
+            Self::Composite => "Composite",
         })
     }
 }
@@ -56,7 +77,7 @@ impl FactValue {
             Self::Text(value) => value == text,
             Self::Bool(value) => text == if *value { "true" } else { "false" },
             Self::Integer(value) => text.parse() == Ok(*value),
-            Self::Inexact => false,
+            Self::Inexact | Self::Composite => false,
         }
     }
 }
@@ -93,6 +114,9 @@ pub struct Answer {
     pub media_type: Option<String>,
     /// `None`: there was none, or it was too large to keep.
     pub body: Option<String>,
+    /// The server's name of what is already there, where the contract knows it.
+    #[serde(default)]
+    pub resource: Option<String>,
 }
 
 impl fmt::Debug for Answer {

@@ -1,16 +1,25 @@
 //! A contract: how one server speaks idempotency, as data. This folder is the only place that reads a status.
 
+mod carrier;
 mod facts;
 mod judge;
+mod lookup;
+mod patience;
 mod reading;
+mod rules;
 mod validate;
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
 pub(crate) mod tests;
 
+pub use carrier::{Carrier, CarrierPlace, KEY_PLACE};
 pub use facts::{Answer, FactValue, Facts, Fault, Observation};
 pub use judge::{Judgement, judge};
+pub(crate) use lookup::fill;
+pub use lookup::{Finding, Lookup, LookupMethod, LookupRule, find};
+pub use patience::{asked_to_wait_ms, server_date_ms};
 pub use reading::{AnswerClass, AttemptReading, read, read_polled};
+pub use rules::{HeaderIs, PointerIs, RetryHint, Rule, When};
 pub use validate::ContractFault;
 pub(crate) use validate::{is_credential, is_token};
 
@@ -26,11 +35,17 @@ pub struct Contract {
     pub key: KeyRules,
     /// Where the server repeats the key. A different key there is `conflicting_answers`.
     #[serde(default)]
-    pub echo: Option<HeaderName>,
+    pub echo: Option<Place>,
     /// How long the server remembers a key, from the first send.
     pub retention_ms: u64,
+    /// Where that depends on what is asked: the first entry whose prefix the URL's path has.
+    #[serde(default)]
+    pub retention_by_path: Vec<PathRetention>,
     /// How much of the retention is not used, for clocks and for the length of an attempt.
     pub margin_ms: u64,
+    /// A header of its answers that says when the server's window for this key began, in epoch milliseconds.
+    #[serde(default)]
+    pub window_start: Option<HeaderName>,
     pub methods: Vec<Method>,
     pub success: Success,
     /// What marks a stored answer that is given again.
@@ -42,9 +57,55 @@ pub struct Contract {
     /// Read in order, before the defaults of RFC 9110.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// Headers in which the server says whether asking again helps. Read after the rules.
+    #[serde(default)]
+    pub retry_hints: Vec<RetryHint>,
     /// Where the result of a 202 is. Without it, a 202 is held.
     #[serde(default)]
     pub poll: Option<Poll>,
+    /// How to ask the server what became of a key. Without it, only the app can.
+    #[serde(default)]
+    pub reconcile: Option<Lookup>,
+}
+
+/// A retention of its own for paths that begin so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PathRetention {
+    pub prefix: String,
+    pub retention_ms: u64,
+}
+
+/// How long a key may be used, by what is asked (law 7).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// False: without a key nothing is ever sent twice.
+    pub resends: bool,
+    margin_ms: u64,
+    retention_ms: u64,
+    by_path: Vec<PathRetention>,
+}
+
+impl Windows {
+    /// The same for every path, all of it usable.
+    pub fn lasting(retention_ms: u64) -> Self {
+        Self { resends: true, margin_ms: 0, retention_ms, by_path: Vec::new() }
+    }
+
+    /// How long after the window's start an attempt may still end, for this path.
+    pub fn usable_ms(&self, path: &str) -> u64 {
+        if !self.resends {
+            return 0;
+        }
+        let special = self.by_path.iter().find(|special| path.starts_with(&special.prefix));
+        special.map_or(self.retention_ms, |special| special.retention_ms).saturating_sub(self.margin_ms)
+    }
+
+    /// The smallest of all.
+    pub fn smallest_ms(&self) -> u64 {
+        let special = self.by_path.iter().map(|special| special.retention_ms).min().unwrap_or(u64::MAX);
+        self.retention_ms.min(special).saturating_sub(self.margin_ms)
+    }
 }
 
 /// How the result of an accepted intent is fetched: `GET`, with the key and with credentials. An answer there is
@@ -56,37 +117,21 @@ pub struct Poll {
     pub path: Option<String>,
 }
 
-/// How the key travels.
+/// What a key must look like for this server. A contract in which 128 random bits do not fit is refused; no key is
+/// ever truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Carrier {
-    #[serde(rename = "in")]
-    pub place: CarrierPlace,
-    /// The header's name.
-    pub name: String,
-    /// As an RFC 8941 string; else raw.
-    #[serde(default)]
-    pub quoted: bool,
-}
-
-/// Where in a request the key stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CarrierPlace {
-    Header,
-}
-
-impl Carrier {
-    /// The header's name and its value for a key. Keys hold no character that a quoted string would escape.
-    pub fn header(&self, key: &super::key::Key) -> (String, String) {
-        let value = if self.quoted { format!("\"{}\"", key.expose()) } else { key.expose().to_owned() };
-        (self.name.clone(), value)
-    }
-}
-
-/// What a key must look like for this server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct KeyRules {
     pub format: KeyFormat,
+    /// With `format: alphabet`: the characters a key is made of.
+    #[serde(default)]
+    pub alphabet: Option<String>,
+    /// In characters.
+    #[serde(default)]
+    pub min_length: Option<u32>,
+    /// In characters.
+    #[serde(default)]
+    pub max_length: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +141,17 @@ pub enum KeyFormat {
     Uuid,
     /// 32 lower-case hex digits.
     Hex32,
+    /// Digits of `alphabet`, as few as hold 128 bits and as many as `minLength` asks for.
+    Alphabet,
+}
+
+/// Where something stands in an answer: a header, or a JSON pointer into its body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(default)]
+    pub header: Option<String>,
+    #[serde(default)]
+    pub pointer: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,13 +198,21 @@ pub struct Success {
     /// Media types of the server's own answers, without parameters; `+json` matches every structured suffix. An
     /// answer in another type, or with no type where a body is due, is from somebody else.
     pub media_types: Vec<String>,
+    /// What a success must hold in its body, where a status alone does not tell.
+    #[serde(default)]
+    pub pointer: Option<PointerIs>,
 }
 
-/// A header whose presence with one of these values marks a replay. Compared without case.
+/// What marks a replay: a header with one of these values, compared without case, or a status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayMarker {
-    pub header: String,
+    #[serde(default)]
+    pub header: Option<String>,
+    #[serde(default)]
     pub values: Vec<String>,
+    /// Statuses that only a repetition gets.
+    #[serde(default)]
+    pub status: Vec<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,61 +234,70 @@ pub enum ConclusiveWhen {
     ByRule,
 }
 
-/// `when` every named condition holds, the answer is of class `then`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rule {
-    pub when: When,
-    pub then: AnswerClass,
-    /// Stored under the key, or a pure function of the request (P5.2). Only for `refused`.
-    #[serde(default)]
-    pub conclusive: bool,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct When {
-    /// Any of these.
-    #[serde(default)]
-    pub status: Vec<u16>,
-    /// With or without the replay marker.
-    #[serde(default)]
-    pub replayed: Option<bool>,
-    /// A JSON pointer (RFC 6901) into the answer's body, and the text it must hold.
-    #[serde(default)]
-    pub pointer: Option<PointerIs>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PointerIs {
-    pub at: String,
-    pub is: String,
-}
-
 impl Contract {
-    /// How long after the first send an attempt may still end.
-    pub fn window_ms(&self) -> u64 {
-        self.retention_ms.saturating_sub(self.margin_ms)
+    pub fn windows(&self) -> Windows {
+        Windows {
+            resends: self.resends(),
+            margin_ms: self.margin_ms,
+            retention_ms: self.retention_ms,
+            by_path: self.retention_by_path.clone(),
+        }
+    }
+
+    /// May the same request be sent twice? Not without a key.
+    pub fn resends(&self) -> bool {
+        self.carrier.place != CarrierPlace::None
     }
 
     /// Lower-case names of the headers whose values are facts.
     pub fn fact_headers(&self) -> Vec<String> {
-        let named = [self.echo.as_ref().map(|echo| &echo.header), self.replay.as_ref().map(|replay| &replay.header)];
-        let mut names: Vec<String> = vec!["retry-after".to_owned(), "date".to_owned()];
-        names.extend(named.into_iter().flatten().map(|name| name.to_ascii_lowercase()));
-        if self.poll.is_some() {
-            names.push("location".to_owned());
-        }
-        names.dedup();
-        names
+        let mut names: Vec<&str> = WAIT_HEADERS.to_vec();
+        names.extend(self.echo.iter().filter_map(|echo| echo.header.as_deref()));
+        names.extend(self.replay.iter().filter_map(|replay| replay.header.as_deref()));
+        names.extend(self.window_start.iter().map(|start| start.header.as_str()));
+        names.extend(self.whens().filter_map(|when| when.header.as_ref()).map(|header| header.name.as_str()));
+        names.extend(self.retry_hints.iter().map(|hint| hint.header.as_str()));
+        names.extend(self.poll.iter().map(|_| "location"));
+        sorted(names.into_iter().map(str::to_ascii_lowercase))
     }
 
     /// The JSON pointers whose values are facts.
     pub fn fact_pointers(&self) -> Vec<String> {
-        let mut pointers: Vec<String> =
-            self.rules.iter().filter_map(|rule| rule.when.pointer.as_ref()).map(|pointer| pointer.at.clone()).collect();
-        pointers.sort();
-        pointers.dedup();
-        pointers
+        let mut pointers: Vec<&str> = vec![PROBLEM_TYPE];
+        pointers.extend(self.echo.iter().filter_map(|echo| echo.pointer.as_deref()));
+        pointers.extend(self.success.pointer.iter().map(|pointer| pointer.at.as_str()));
+        pointers.extend(self.whens().filter_map(|when| when.pointer.as_ref()).map(|pointer| pointer.at.as_str()));
+        pointers.extend(self.rules.iter().filter_map(|rule| rule.resource.as_deref()));
+        sorted(pointers.into_iter().map(str::to_owned))
     }
+
+    fn whens(&self) -> impl Iterator<Item = &When> {
+        let looked_up = self.reconcile.iter().flat_map(|lookup| &lookup.rules).map(|rule| &rule.when);
+        self.rules.iter().map(|rule| &rule.when).chain(looked_up)
+    }
+}
+
+/// Headers that any answer may use to ask for patience, and the clock they are read against.
+const WAIT_HEADERS: [&str; 9] = [
+    "retry-after",
+    "retry-after-ms",
+    "date",
+    "ratelimit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "age",
+];
+
+/// The member of a problem document that names its kind (RFC 9457 section 3.1.1).
+const PROBLEM_TYPE: &str = "/type";
+
+fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// The contract that ships as `contracts/generic.json`, for tests.

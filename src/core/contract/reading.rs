@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConclusiveWhen, Contract, Facts, Fault, Observation};
+use super::rules::{Advice, names};
+use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE};
 use crate::core::key::Key;
 
 /// What kind of answer this is.
@@ -10,23 +11,30 @@ use crate::core::key::Key;
 #[serde(rename_all = "snake_case")]
 pub enum AnswerClass {
     Succeeded,
-    /// No effect of this delivery.
-    Refused,
+    /// It was done before, under this key.
+    AlreadyDone,
+    /// A refusal: no effect of this delivery.
+    Rejected,
     /// The key is known with another payload.
     Mismatched,
     /// 202: taken, the result is to be fetched.
     Accepted,
     /// The key is being worked on, or a 409 of unknown meaning: wait, same key.
     InProgress,
+    /// Too many requests from here, whatever their keys.
     RateLimited,
     /// Credentials are missing or refused.
     Auth,
     /// Nothing at this address takes this request: wrong URL, method or size.
     Config,
-    /// 5xx and its like: never evidence.
-    ServerError,
-    /// A 5xx that is stored under the key: it will never change (K9).
-    StoredError,
+    /// 5xx and its like: never evidence; again, with the same key.
+    Retry,
+    /// It will never change, and it does not tell: only a look at the server can (K9).
+    Uncertain,
+    /// The server takes this key no more, and does not tell what became of it.
+    KeyBurnt,
+    /// The server says that it may have forgotten the key.
+    WindowClosed,
     /// An answer this contract has no reading for.
     Unclear,
     /// A captive portal, a proxy, another service worker.
@@ -59,15 +67,18 @@ impl AttemptReading {
             Self::Fault { fault } => *fault != Fault::Forbidden,
             Self::Answer { class, .. } => match class {
                 AnswerClass::Succeeded
-                | AnswerClass::Refused
+                | AnswerClass::AlreadyDone
+                | AnswerClass::Rejected
                 | AnswerClass::Mismatched
                 | AnswerClass::RateLimited
                 | AnswerClass::Auth
                 | AnswerClass::Config => false,
                 AnswerClass::Accepted
                 | AnswerClass::InProgress
-                | AnswerClass::ServerError
-                | AnswerClass::StoredError
+                | AnswerClass::Retry
+                | AnswerClass::Uncertain
+                | AnswerClass::KeyBurnt
+                | AnswerClass::WindowClosed
                 | AnswerClass::Unclear
                 | AnswerClass::NotTheServer
                 | AnswerClass::OtherKey => true,
@@ -85,9 +96,20 @@ pub fn read(contract: &Contract, key: &Key, observation: &Observation) -> Attemp
 /// stored under the key.
 pub fn read_polled(contract: &Contract, key: &Key, observation: &Observation) -> AttemptReading {
     read_by(contract, key, observation, |class, marks| match class {
-        AnswerClass::Succeeded | AnswerClass::Refused if !marks.stored() => AnswerClass::Unclear,
+        AnswerClass::Succeeded | AnswerClass::AlreadyDone | AnswerClass::Rejected if !marks.stored() => {
+            AnswerClass::Unclear
+        }
         class => class,
     })
+}
+
+impl Contract {
+    /// The server's name of what is already there, from an answer that a rule reads as `already_done`.
+    pub fn resource(&self, key: &Key, facts: &Facts) -> Option<String> {
+        let marks = Marks::of(self, key, facts);
+        let rule = self.rules.iter().find(|rule| rule.when.holds(facts, marks.replayed))?;
+        facts.text(rule.resource.as_ref()?).map(str::to_owned)
+    }
 }
 
 fn read_by(
@@ -102,7 +124,7 @@ fn read_by(
             let marks = Marks::of(contract, key, facts);
             let (class, by_rule) = classify(contract, facts, &marks);
             let class = narrow(class, &marks);
-            let conclusive = class == AnswerClass::Refused
+            let conclusive = class == AnswerClass::Rejected
                 && (by_rule || (contract.refusal.conclusive == ConclusiveWhen::Stored && marks.stored()));
             AttemptReading::Answer { class, status: facts.status, conclusive, replayed: marks.replayed }
         }
@@ -112,6 +134,9 @@ fn read_by(
 /// What an answer says of the key it belongs to.
 struct Marks {
     echo: Echo,
+    /// By the marker's header; `None`: it was not visible.
+    marked: Option<bool>,
+    /// By the header, or by a status that only a repetition gets.
     replayed: Option<bool>,
 }
 
@@ -124,50 +149,86 @@ enum Echo {
 
 impl Marks {
     fn of(contract: &Contract, key: &Key, facts: &Facts) -> Self {
-        let header = |name: &str| facts.headers.get(&name.to_ascii_lowercase());
-        let echo = match contract.echo.as_ref().and_then(|echo| header(&echo.header)) {
+        let echoed = contract.echo.as_ref().and_then(|echo| {
+            let in_header = echo.header.as_deref().and_then(|name| facts.header(name));
+            in_header.or_else(|| echo.pointer.as_deref().and_then(|pointer| facts.text(pointer)))
+        });
+        let echo = match echoed {
             None => Echo::Absent,
             Some(value) if unquoted(value) == key.expose() => Echo::Ours,
             Some(_) => Echo::Other,
         };
-        let replayed = contract.replay.as_ref().and_then(|marker| {
-            let value = header(&marker.header)?;
-            Some(marker.values.iter().any(|marked| marked.eq_ignore_ascii_case(value.trim())))
+        let marked = contract.replay.as_ref().and_then(|marker| {
+            let value = facts.header(marker.header.as_ref()?)?;
+            Some(names(&marker.values, value))
         });
-        Self { echo, replayed }
+        let by_status = contract.replay.as_ref().is_some_and(|marker| marker.status.contains(&facts.status));
+        Self { echo, marked, replayed: if by_status { Some(true) } else { marked } }
     }
 
+    /// A status alone proves nothing of who speaks: a captive portal has one, too.
     fn stored(&self) -> bool {
-        self.echo == Echo::Ours || self.replayed == Some(true)
+        self.echo == Echo::Ours || self.marked == Some(true)
     }
 }
 
-/// The class, and whether a rule calls it conclusive. Order: what contradicts, the contract's rules, what comes from
-/// in front of the layer, who is speaking, the defaults of RFC 9110 section 15.
+/// The class, and whether a rule calls it conclusive. Order: what contradicts, the contract's rules, the server's
+/// hints, problem types, what comes from in front of the layer, who is speaking, the defaults of RFC 9110 section 15.
 fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, bool) {
     if marks.echo == Echo::Other {
         return (AnswerClass::OtherKey, false);
     }
     if let Some(rule) = contract.rules.iter().find(|rule| rule.when.holds(facts, marks.replayed)) {
-        return (rule.then, rule.conclusive && rule.then == AnswerClass::Refused);
+        return (rule.then, rule.conclusive && rule.then == AnswerClass::Rejected);
     }
-    let class = if contract.before_layer.contains(&facts.status) {
+    let class = if let Some(class) = advised(contract, facts, marks).or_else(|| by_problem_type(facts)) {
+        class
+    } else if contract.before_layer.contains(&facts.status) {
         in_front_of_the_layer(facts.status)
     } else if !speaks_as_the_server(contract, facts, marks) {
         not_recognised(facts.status)
     } else {
-        by_status(contract, facts.status, marks)
+        match by_status(contract, facts, marks) {
+            AnswerClass::Succeeded | AnswerClass::Rejected if hides_a_rule(contract, facts) => AnswerClass::Unclear,
+            class => class,
+        }
     };
     (class, false)
+}
+
+/// What the server's own hints make of an error. Credentials are not mended by asking again, and a stored error is not
+/// changed by it.
+fn advised(contract: &Contract, facts: &Facts, marks: &Marks) -> Option<AnswerClass> {
+    let asked = facts.status >= 400 && !matches!(facts.status, 401 | 403 | 407) && marks.replayed != Some(true);
+    let mut advice = contract.retry_hints.iter().filter(|_| asked).filter_map(|hint| hint.advice(facts));
+    match (advice.next()?, facts.status) {
+        (Advice::Retry, 409 | 423) => Some(AnswerClass::InProgress),
+        // Again, and so later: the limit holds for everything from here.
+        (Advice::Retry, 429) => None,
+        (Advice::Retry, _) => Some(AnswerClass::Retry),
+        (Advice::Stop, 500..=599) => Some(AnswerClass::Uncertain),
+        (Advice::Stop, _) => None,
+    }
+}
+
+/// The problem types that the RateLimit draft registers (draft-ietf-httpapi-ratelimit-headers-10, section 6).
+fn by_problem_type(facts: &Facts) -> Option<AnswerClass> {
+    let problem = facts.status >= 400 && facts.media_type.as_deref() == Some("application/problem+json");
+    let kind = facts.text(PROBLEM_TYPE).filter(|_| problem)?;
+    match kind.strip_prefix("https://iana.org/assignments/http-problem-types#")? {
+        "quota-exceeded" | "abnormal-usage-detected" => Some(AnswerClass::RateLimited),
+        "temporary-reduced-capacity" => Some(AnswerClass::Retry),
+        _ => None,
+    }
 }
 
 fn in_front_of_the_layer(status: u16) -> AnswerClass {
     match status {
         401 | 403 | 407 => AnswerClass::Auth,
-        408 | 425 => AnswerClass::ServerError,
+        408 | 421 | 425 => AnswerClass::Retry,
         429 => AnswerClass::RateLimited,
         511 => AnswerClass::NotTheServer,
-        500..=599 => AnswerClass::ServerError,
+        500..=599 => AnswerClass::Retry,
         _ => AnswerClass::Config,
     }
 }
@@ -194,39 +255,37 @@ fn not_recognised(status: u16) -> AnswerClass {
     match status {
         511 => AnswerClass::NotTheServer,
         409 | 423 => AnswerClass::InProgress,
-        408 | 425 | 500..=599 => AnswerClass::ServerError,
+        408 | 421 | 425 | 500..=599 => AnswerClass::Retry,
         _ => AnswerClass::NotTheServer,
     }
 }
 
-fn by_status(contract: &Contract, status: u16, marks: &Marks) -> AnswerClass {
+/// A body that could not be read as a document may hold what a rule for this status looks for: then the defaults settle
+/// nothing.
+fn hides_a_rule(contract: &Contract, facts: &Facts) -> bool {
+    let unread = !facts.document && !facts.body_empty;
+    unread && contract.rules.iter().any(|rule| rule.when.pointer.is_some() && rule.when.status.contains(&facts.status))
+}
+
+fn by_status(contract: &Contract, facts: &Facts, marks: &Marks) -> AnswerClass {
     let replayed = marks.replayed == Some(true);
+    let status = facts.status;
     if contract.success.statuses.iter().any(|(low, high)| (*low..=*high).contains(&status)) {
-        return AnswerClass::Succeeded;
+        let whole = contract.success.pointer.as_ref().is_none_or(|pointer| pointer.holds(facts));
+        return if whole { AnswerClass::Succeeded } else { AnswerClass::Unclear };
     }
     match status {
         202 => AnswerClass::Accepted,
         511 => AnswerClass::NotTheServer,
-        500..=599 if replayed => AnswerClass::StoredError,
-        408 | 421 | 425 | 500..=599 => AnswerClass::ServerError,
+        500..=599 if replayed => AnswerClass::Uncertain,
+        408 | 421 | 425 | 500..=599 => AnswerClass::Retry,
         // An echo alone does not tell a stored 409 from "still working on it"; the marker does.
         409 | 423 if !replayed => AnswerClass::InProgress,
         429 => AnswerClass::RateLimited,
         // "Not found" says nothing of the request unless it was stored under the key: the address may be wrong.
         404 | 405 if !marks.stored() => AnswerClass::Config,
-        400..=499 => AnswerClass::Refused,
+        400..=499 => AnswerClass::Rejected,
         _ => AnswerClass::Unclear,
-    }
-}
-
-impl super::When {
-    fn holds(&self, facts: &Facts, replayed: Option<bool>) -> bool {
-        (self.status.is_empty() || self.status.contains(&facts.status))
-            && self.replayed.is_none_or(|wanted| replayed == Some(wanted))
-            && self
-                .pointer
-                .as_ref()
-                .is_none_or(|pointer| facts.pointers.get(&pointer.at).is_some_and(|value| value.is(&pointer.is)))
     }
 }
 

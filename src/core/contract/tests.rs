@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use super::{
-    AnswerClass, AttemptReading, Carrier, CarrierPlace, Contract, FactValue, Facts, Fault, HeaderName, Observation,
+    AnswerClass, AttemptReading, Carrier, CarrierPlace, Contract, FactValue, Facts, Fault, Observation, Place,
     PointerIs,
 };
 use super::{Judgement, Rule, When, generic, judge, read};
 use crate::core::attempt::{Attempt, AttemptState, History};
-use crate::core::contract::KeyFormat;
+use crate::core::contract::Method;
 use crate::core::intent::Evidence;
 use crate::core::key::{ChangeId, Key, RandomBits};
 use crate::core::limits::{CONTRACT_LIST_MAX, RETENTION_MAX_MS};
@@ -16,7 +16,7 @@ use crate::core::time::Stamp;
 
 /// An answer with a JSON body.
 pub(crate) fn json(status: u16) -> Facts {
-    Facts { status, media_type: Some("application/json".to_owned()), ..Facts::default() }
+    Facts { status, media_type: Some("application/json".to_owned()), document: true, ..Facts::default() }
 }
 
 pub(crate) fn html(status: u16) -> Facts {
@@ -37,7 +37,8 @@ pub(crate) fn marked(facts: Facts) -> Facts {
 }
 
 pub(crate) fn with_value(mut facts: Facts, pointer: &str, value: FactValue) -> Facts {
-    facts.pointers.insert(pointer.to_owned(), value);
+    facts.pointers.insert(pointer.to_owned(), vec![value]);
+    facts.document = true;
     facts
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn mismatch(status: u16) -> Facts {
 }
 
 fn key() -> Key {
-    Key::render(RandomBits([0x5a; 16]), KeyFormat::Uuid)
+    Key::render(RandomBits([0x5a; 16]), &generic().key)
 }
 
 fn reading(facts: Facts) -> AttemptReading {
@@ -80,7 +81,7 @@ fn p5_what_each_answer_is() {
         ("html, and the echo proves who speaks", echoing(html(200), &key()), Succeeded),
         ("the echo of another key", with_header(json(201), "idempotency-key", "another"), OtherKey),
         ("a quoted echo", with_header(json(201), "idempotency-key", &format!("\"{}\"", key().expose())), Succeeded),
-        ("a decline", json(402), Refused),
+        ("a decline", json(402), Rejected),
         ("a gateway's decline", html(402), NotTheServer),
         ("unauthorised", json(401), Auth),
         ("forbidden, marked", marked(json(403)), Auth),
@@ -88,22 +89,22 @@ fn p5_what_each_answer_is() {
         ("rate limited", json(429), RateLimited),
         ("network login", json(511), NotTheServer),
         ("not found", json(404), Config),
-        ("not found, stored", echoing(json(404), &key()), Refused),
+        ("not found, stored", echoing(json(404), &key()), Rejected),
         ("in progress", json(409), InProgress),
         ("in progress, from a proxy", html(409), InProgress),
         ("an echo does not end progress", echoing(json(409), &key()), InProgress),
-        ("a stored conflict", marked(json(409)), Refused),
+        ("a stored conflict", marked(json(409)), Rejected),
         ("mismatch", mismatch(422), Mismatched),
-        ("another 422", json(422), Refused),
+        ("another 422", json(422), Rejected),
         (
             "expired key",
             with_value(json(410), "/type", FactValue::Text("urn:intento:problem:key-expired".into())),
-            StoredError,
+            Uncertain,
         ),
-        ("bad gateway", html(502), ServerError),
-        ("unavailable", json(503), ServerError),
-        ("a 5xx that is echoed", echoing(json(500), &key()), ServerError),
-        ("a 5xx that is replayed", marked(json(500)), StoredError),
+        ("bad gateway", html(502), Retry),
+        ("unavailable", json(503), Retry),
+        ("a 5xx that is echoed", echoing(json(500), &key()), Retry),
+        ("a 5xx that is replayed", marked(json(500)), Uncertain),
         ("a redirect that shows its status", json(307), Unclear),
     ];
     for (name, facts, wanted) in rows {
@@ -126,25 +127,29 @@ fn p5_5_a_refusal_is_conclusive_if_it_is_stored_under_the_key() {
 fn p5_2_only_a_rule_for_refusals_makes_one_conclusive() {
     let mut contract = generic();
     let when = When { status: vec![402], ..When::default() };
-    contract.rules = vec![Rule { when, then: AnswerClass::Refused, conclusive: true }];
+    contract.rules = vec![Rule { when, then: AnswerClass::Rejected, conclusive: true, resource: None }];
     let says = |contract: &Contract| read(contract, &key(), &Observation::Reply(html(402)));
     assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: true, .. }));
-    contract.rules[0].then = AnswerClass::ServerError;
+    contract.rules[0].then = AnswerClass::Retry;
     assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: false, .. }));
 }
 
 #[test]
 fn p5_8_inexact_numbers_match_no_rule() {
     let mut contract = generic();
-    let pointer = Some(PointerIs { at: "/code".to_owned(), is: "9007199254740993".to_owned() });
-    contract.rules =
-        vec![Rule { when: When { pointer, ..When::default() }, then: AnswerClass::Refused, conclusive: true }];
+    let pointer = Some(PointerIs { at: "/code".to_owned(), is: vec!["9007199254740993".to_owned()] });
+    contract.rules = vec![Rule {
+        when: When { pointer, ..When::default() },
+        then: AnswerClass::Rejected,
+        conclusive: true,
+        resource: None,
+    }];
     let says = |value| match read(&contract, &key(), &Observation::Reply(with_value(json(201), "/code", value))) {
         AttemptReading::Answer { class, .. } => class,
         AttemptReading::Fault { .. } => AnswerClass::Unclear,
     };
     assert_eq!(says(FactValue::Inexact), AnswerClass::Succeeded);
-    assert_eq!(says(FactValue::Text("9007199254740993".to_owned())), AnswerClass::Refused);
+    assert_eq!(says(FactValue::Text("9007199254740993".to_owned())), AnswerClass::Rejected);
 
     assert!(FactValue::Integer(42).is("42") && !FactValue::Integer(42).is("42.0") && !FactValue::Integer(4).is("42"));
     assert!(FactValue::Bool(true).is("true") && !FactValue::Bool(false).is("true"));
@@ -154,15 +159,20 @@ fn p5_8_inexact_numbers_match_no_rule() {
 
 #[test]
 fn law_2_the_key_travels_as_the_carrier_says() {
-    let raw = Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: false };
-    assert_eq!(raw.header(&key()), ("Idempotency-Key".to_owned(), key().expose().to_owned()));
-    let quoted = Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: true };
-    assert_eq!(quoted.header(&key()).1, format!("\"{}\"", key().expose()));
+    let raw =
+        Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: false, first_sent: None };
+    assert_eq!(raw.header(&key()), Some(("Idempotency-Key".to_owned(), key().expose().to_owned())));
+    let quoted =
+        Carrier { place: CarrierPlace::Header, name: "Idempotency-Key".to_owned(), quoted: true, first_sent: None };
+    assert_eq!(quoted.header(&key()).map(|(_, value)| value), Some(format!("\"{}\"", key().expose())));
 }
 
 #[test]
 fn the_facts_asked_for_are_those_the_contract_names() {
-    assert_eq!(generic().fact_headers(), ["retry-after", "date", "idempotency-key", "idempotent-replayed", "location"]);
+    let headers = generic().fact_headers();
+    for named in ["retry-after", "date", "idempotency-key", "idempotent-replayed", "location", "x-should-retry"] {
+        assert_eq!(headers.iter().filter(|header| *header == named).count(), 1, "{named}");
+    }
     assert_eq!(generic().fact_pointers(), ["/type"]);
 }
 
@@ -175,19 +185,25 @@ fn a_wrong_contract_names_its_field() {
         ("id", |c| c.id.clear()),
         ("id", |c| c.id = "x".repeat(65)),
         ("carrier.name", |c| {
-            c.carrier = Carrier { place: CarrierPlace::Header, name: "no spaces".to_owned(), quoted: false }
+            c.carrier =
+                Carrier { place: CarrierPlace::Header, name: "no spaces".to_owned(), quoted: false, first_sent: None }
         }),
         ("carrier.name", |c| {
-            c.carrier = Carrier { place: CarrierPlace::Header, name: "Authorization".to_owned(), quoted: false }
+            c.carrier = Carrier {
+                place: CarrierPlace::Header,
+                name: "Authorization".to_owned(),
+                quoted: false,
+                first_sent: None,
+            }
         }),
-        ("echo.header", |c| c.echo = Some(HeaderName { header: String::new() })),
+        ("echo.header", |c| c.echo = Some(Place { header: Some(String::new()), pointer: None })),
         ("replay.values", |c| c.replay.iter_mut().for_each(|replay| replay.values.clear())),
         ("retentionMs", |c| c.retention_ms = 0),
         ("retentionMs", |c| c.retention_ms = RETENTION_MAX_MS + 1),
         ("marginMs", |c| c.margin_ms = c.retention_ms),
         ("methods", |c| c.methods.clear()),
         ("success.statuses", |c| c.success.statuses = vec![(200, 302)]),
-        ("rules", |c| c.before_layer = vec![401; CONTRACT_LIST_MAX + 1]),
+        ("beforeLayer", |c| c.before_layer = vec![401; CONTRACT_LIST_MAX + 1]),
         ("rules.when", |c| c.rules[0].when = When { replayed: Some(true), ..When::default() }),
         ("rules.when.pointer.at", |c| c.rules[0].when.pointer.iter_mut().for_each(|at| at.at = "type".to_owned())),
     ];
@@ -253,7 +269,7 @@ proptest! {
         });
         let succeeded = has(|it| matches!(it, AttemptReading::Answer { class: AnswerClass::Succeeded, .. }));
         let conclusive = has(|it| matches!(it, AttemptReading::Answer { conclusive: true, .. }));
-        let judgement = judge(&generic(), &history, newest);
+        let judgement = judge(&generic(), Method::Post, &history, newest);
         prop_assert_eq!(succeeded, matches!(judgement, Some(Judgement::Succeeded { .. })));
         match judgement {
             Some(Judgement::Rejected { evidence, replaceable, .. }) => {

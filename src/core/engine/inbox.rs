@@ -124,7 +124,7 @@ impl Engine {
             purpose: Purpose::Deliver,
             lock_held: false,
             attempt_ms: DELIVER_DEADLINE_MS,
-            window_ms: terms.window_ms,
+            windows: terms.windows,
             fresh_credentials: false,
         }
     }

@@ -63,6 +63,11 @@ impl Origins {
         mono_ms: u64,
     ) -> Approach {
         let Some(known) = self.0.get_mut(origin) else { return Approach::Foreign };
+        if let Some(ends_at_ms) = known.record.gate_ends_at_ms(&now) {
+            known.wanted = true;
+            known.next_probe_at_ms = Some(mono_ms.saturating_add(ends_at_ms.saturating_sub(now.at_ms)));
+            return Approach::Wait;
+        }
         match reach(&known.record, maybe_sent, online, known.blocked_since, &now) {
             Reach::Go => {
                 known.blocked_since = None;

@@ -5,9 +5,9 @@ use super::{Engine, Parked};
 use crate::core::attempt_run::{AttemptRun, Errand, Next};
 use crate::core::backoff::backoff_ms;
 use crate::core::change::{Applied, Change, Refusal};
-use crate::core::contract::{Answer, Observation};
+use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::Effect;
-use crate::core::input::{Authorized, CommitError, Ticket};
+use crate::core::input::{Authorized, CommitError, Prepared, Ticket};
 use crate::core::intent::{Cause, HeldReason, IntentRecord, State};
 use crate::core::key::IntentId;
 use crate::core::record::{Overlay, Payload, Record, RecordKey, Versioned};
@@ -27,21 +27,13 @@ impl Engine {
     /// the network was gone.
     pub(super) fn start(&mut self, intent: &IntentRecord) -> bool {
         let now = self.stamp();
-        let for_credentials = intent.state == HELD_FOR_CREDENTIALS;
-        let sendable = matches!(intent.state, State::Queued | State::Waiting { .. })
-            || (for_credentials && !self.credentials.are_useless(&intent.id))
-            || intent.state == State::Accepted;
-        let errand = match &intent.state {
-            State::Accepted => Errand::Poll,
-            _ if for_credentials => Errand::SendWithFreshCredentials,
-            _ => Errand::Send,
-        };
+        let Some(errand) = self.errand(intent) else { return false };
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
         // A caller may name an intent of another scope; this queue's credentials are not for it (law 9).
         let foreign = intent.scope != self.settings.scope;
-        if foreign || !sendable || !(due || hurried) || floored || self.suspended {
+        if foreign || !(due || hurried) || floored || self.suspended {
             return false;
         }
         if self.runs.contains_key(&intent.id) || intent.live_claim(&now).is_some() || self.is_parked(&intent.id) {
@@ -66,6 +58,25 @@ impl Engine {
                 self.advance(&intent.id, next);
                 true
             }
+        }
+    }
+
+    /// What this realm can do about an intent.
+    fn errand(&self, intent: &IntentRecord) -> Option<Errand> {
+        let by_app = self.settings.can_reconcile;
+        let reconcile = || {
+            let able = (by_app || intent.has_lookup) && intent.is_reconcilable();
+            able.then_some(Errand::Reconcile { by_app })
+        };
+        match &intent.state {
+            _ if intent.reconciling.asked => reconcile(),
+            State::Queued | State::Waiting { .. } => Some(Errand::Send),
+            State::Accepted => Some(Errand::Poll),
+            State::Held { reason: HeldReason::Auth } => {
+                let usable = !self.credentials.are_useless(&intent.id);
+                usable.then_some(Errand::SendWithFreshCredentials)
+            }
+            _ => reconcile(),
         }
     }
 
@@ -115,6 +126,20 @@ impl Engine {
         self.advance(intent, Next::Finished);
     }
 
+    pub(super) fn prepared(&mut self, intent: &IntentId, prepared: Option<Prepared>) {
+        let (terms, stamp, jitter) = (self.terms(), self.stamp(), self.jitter.draw());
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        let next = run.prepared(prepared, &terms, &stamp, jitter);
+        self.advance(intent, next);
+    }
+
+    pub(super) fn found(&mut self, intent: &IntentId, finding: Finding, answer: Option<Answer>) {
+        let (fact, jitter) = (self.make_name(), self.jitter.draw());
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        let next = run.found(finding, answer, fact, jitter);
+        self.advance(intent, next);
+    }
+
     pub(super) fn fetched(&mut self, intent: &IntentId, observation: Observation, answer: Option<Answer>) {
         let (fact, jitter) = (self.make_name(), self.jitter.draw());
         let Some(run) = self.runs.get_mut(intent) else { return };
@@ -152,7 +177,7 @@ impl Engine {
                 }
                 Next::Finished
             }
-            Ok(Applied::NotGranted(record) | Applied::NotSent(record)) => {
+            Ok(Applied::NotGranted(record) | Applied::NotSent(record) | Applied::Reconciled(record)) => {
                 self.parked.remove(intent);
                 self.tell(&record);
                 Next::Finished
@@ -199,6 +224,10 @@ impl Engine {
                 self.effects.push_back(Effect::Authorize { intent: intent.clone(), refresh });
             }
             Next::Commit(change) => self.enqueue(Ticket::Run(intent.clone()), change),
+            Next::Prepare(outgoing) => {
+                self.effects.push_back(Effect::Prepare { intent: intent.clone(), outgoing });
+            }
+            Next::AskApp(intent) => self.effects.push_back(Effect::Reconcile { intent }),
             Next::Send(dispatch) => self.effects.push_back(Effect::Send(dispatch)),
             Next::TellUndurable => {
                 self.tell_undurable(intent);

@@ -1,7 +1,7 @@
 //! Bad input: each row spoils one thing, and gets its code. A refused submission makes no change, so nothing is stored.
 
 use super::*;
-use crate::core::contract::{KeyFormat, generic};
+use crate::core::contract::generic;
 use crate::core::key::ContractHash;
 
 fn target(href: &str, scheme: &str, host: &str) -> Target {
@@ -54,7 +54,7 @@ fn to(target: Target) -> Submission {
 fn a_good_submission_becomes_a_change() {
     let submit = change(good()).unwrap();
     assert_eq!(submit.intent, IntentId::new(RandomBits([1; 16])));
-    assert_eq!(submit.key, Key::render(RandomBits([2; 16]), KeyFormat::Uuid));
+    assert_eq!(submit.key, Key::render(RandomBits([2; 16]), &generic().key));
     assert_eq!(submit.request.headers, [("x-tenant".to_owned(), "7".to_owned())]);
     assert_eq!(submit.request.origin, "https://api.shop.example");
     assert_eq!(submit.expires_in_ms, Some(EXPIRES_IN_MS));

@@ -3,17 +3,19 @@
 use super::draft::Draft;
 use super::poll;
 use crate::core::attempt::AttemptState;
-use crate::core::backoff::{backoff_ms, retry_after_ms};
+use crate::core::backoff::backoff_ms;
 use crate::core::change::{Applied, NotSent, RecordFacts};
 use crate::core::contract::{
-    Answer, AnswerClass, AttemptReading, Contract, Fault, Judgement, Observation, judge, read,
+    Answer, AnswerClass, AttemptReading, Contract, Fault, Judgement, Method, Observation, asked_to_wait_ms, judge,
+    read, server_date_ms,
 };
 use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
 use crate::core::reach::OriginRecord;
 use crate::core::record::{RecordKey, Stop};
-use crate::core::window::window_left_ms;
+use crate::core::time::Stamp;
+use crate::core::window::{ServerDate, WindowStart, window_left_ms};
 
 pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Applied, Stop> {
     draft.need(&[RecordKey::Intent(facts.intent.clone()), RecordKey::Payload(facts.intent.clone())])?;
@@ -40,8 +42,10 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     let stale = intent.claim.is_none() || intent.fence != facts.fence;
     let event = JournalEvent::Facts { attempt: facts.attempt, fence: facts.fence, stale, reading };
     draft.journal(&mut intent, event);
-    let origin = note_origin(draft, &intent, &facts.observation)?;
-    keep_answer(draft, &intent, facts, &reading)?;
+    let server_ms = date_of(&facts.observation, &reading);
+    note_window(&mut intent, &contract, facts, server_ms, &now);
+    let origin = note_origin(draft, &intent, facts, &reading, server_ms)?;
+    keep_answer(draft, &intent, &contract, facts, &reading)?;
     draw_conclusion(draft, &mut intent, &contract, facts, stale)?;
     draft.put_intent(&intent);
     Ok(Applied::Recorded { intent: Box::new(intent), origin })
@@ -56,8 +60,12 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
     draft.journal(&mut intent, JournalEvent::NotSent { attempt: change.attempt });
     if !intent.maybe_sent() {
         intent.first_sent = None;
-        if matches!(intent.state, State::Waiting { .. }) {
-            intent.state = State::Queued;
+        intent.window = None;
+        match intent.state {
+            State::Waiting { .. } => intent.state = State::Queued,
+            // Nothing of it is unknown any more.
+            State::Held { reason } if reason != HeldReason::Auth => intent.due_at_ms = None,
+            _ => {}
         }
     }
     if intent.claim.is_some() && intent.fence == change.fence {
@@ -77,7 +85,7 @@ fn draw_conclusion(
     facts: &RecordFacts,
     stale: bool,
 ) -> Result<(), Stop> {
-    let Some(judgement) = judge(contract, &intent.history, facts.attempt) else { return Ok(()) };
+    let Some(judgement) = judge(contract, intent.request.method, &intent.history, facts.attempt) else { return Ok(()) };
     if intent.state.is_definite() {
         return contradict(draft, intent, facts);
     }
@@ -119,14 +127,26 @@ fn contradict(draft: &mut Draft<'_>, intent: &mut IntentRecord, facts: &RecordFa
         return Ok(());
     };
     let had_effect = match &reading {
-        AttemptReading::Answer { class: AnswerClass::Succeeded, .. } => true,
+        AttemptReading::Answer { class: AnswerClass::Succeeded | AnswerClass::AlreadyDone, .. } => true,
         AttemptReading::Answer { conclusive: true, .. } => false,
         _ => return Ok(()),
     };
-    if had_effect != matches!(intent.state, State::Succeeded { .. }) {
-        intent.contradicted = true;
+    if contradicts(intent, had_effect) {
         draft.journal(intent, JournalEvent::Contradicted { attempt: facts.attempt, reading });
+        raise(draft, intent, had_effect)?;
     }
+    Ok(())
+}
+
+/// Does what is known now stand against the outcome?
+pub(super) fn contradicts(intent: &IntentRecord, had_effect: bool) -> bool {
+    had_effect != matches!(intent.state, State::Succeeded { .. })
+}
+
+/// Marks an intent whose outcome is contradicted. If it had an effect after all, a successor that was not sent yet must
+/// not have another.
+pub(super) fn raise(draft: &mut Draft<'_>, intent: &mut IntentRecord, had_effect: bool) -> Result<(), Stop> {
+    intent.contradicted = true;
     if let Some(successor) = intent.successor.as_ref().filter(|_| had_effect) {
         let mut successor = draft.intent(successor)?;
         if !successor.has_ended() && !successor.maybe_sent() {
@@ -141,7 +161,8 @@ fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, f
     let now = draft.now();
     let backoff = now.at_ms.saturating_add(backoff_ms(intent.history.failures(), facts.jitter));
     let floor = asked_to_wait_ms(&facts.observation, now.wall_ms).map(|asked_ms| {
-        let left_ms = window_left_ms(intent, contract.window_ms(), &now).unwrap_or(asked_ms);
+        let usable_ms = contract.windows().usable_ms(intent.request.path());
+        let left_ms = window_left_ms(intent, usable_ms, None, &now).unwrap_or(asked_ms);
         now.at_ms.saturating_add(asked_ms.min(left_ms))
     });
     let due_at_ms = backoff.max(floor.unwrap_or(0));
@@ -152,26 +173,58 @@ fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, f
     intent.floor_at_ms = floor;
 }
 
-/// `Retry-After`, on any answer that names it.
-pub(super) fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> {
-    match observation {
-        Observation::Reply(facts) => {
-            let header = |name: &str| facts.headers.get(name).map(String::as_str);
-            header("retry-after").and_then(|value| retry_after_ms(value, header("date"), wall_ms))
-        }
-        Observation::Fault(_) => None,
+/// The server's clock, from an answer that was made now: a replay may repeat an old date.
+fn date_of(observation: &Observation, reading: &AttemptReading) -> Option<u64> {
+    match (observation, reading) {
+        (_, AttemptReading::Answer { class: AnswerClass::NotTheServer, .. } | AttemptReading::Fault { .. }) => None,
+        (_, AttemptReading::Answer { replayed: Some(true), .. }) => None,
+        (Observation::Reply(facts), _) => server_date_ms(facts),
+        (Observation::Fault(_), _) => None,
     }
 }
 
-fn note_origin(draft: &mut Draft<'_>, intent: &IntentRecord, observation: &Observation) -> Result<OriginRecord, Stop> {
+/// What an answer tells of the window: the server's clock, or when the server says the window began (law 7).
+fn note_window(
+    intent: &mut IntentRecord,
+    contract: &Contract,
+    facts: &RecordFacts,
+    server_ms: Option<u64>,
+    now: &Stamp,
+) {
+    if let (Some(window), Some(date_ms)) = (&mut intent.window, server_ms) {
+        window.answered(date_ms, now);
+    }
+    let Observation::Reply(reply) = &facts.observation else { return };
+    let told_ms = contract.window_start.as_ref().and_then(|start| reply.header(&start.header)?.trim().parse().ok());
+    if let (Some(start_ms), Some(date_ms)) = (told_ms, server_date_ms(reply)) {
+        intent.window = Some(WindowStart::told(start_ms, date_ms, now));
+    }
+}
+
+fn note_origin(
+    draft: &mut Draft<'_>,
+    intent: &IntentRecord,
+    facts: &RecordFacts,
+    reading: &AttemptReading,
+    server_ms: Option<u64>,
+) -> Result<OriginRecord, Stop> {
+    let now = draft.now();
     let mut origin = draft.origin(&intent.request.origin)?;
-    match observation {
+    match &facts.observation {
         Observation::Reply(_) | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge) => {
-            origin.attempted(true, false, draft.now());
+            origin.attempted(true, false, now);
         }
-        Observation::Fault(Fault::Network) => origin.attempted(false, true, draft.now()),
+        Observation::Fault(Fault::Network) => origin.attempted(false, true, now),
         // Silence says nothing of the network: a slow server and a dead one look the same.
         Observation::Fault(Fault::Timeout | Fault::Forbidden) => return Ok(origin),
+    }
+    if let Some(date_ms) = server_ms {
+        origin.server = Some(ServerDate { date_ms, read: now });
+    }
+    // A limit on the key, or on what it locks, is read as `in_progress` by its rule, and closes nothing.
+    if matches!(reading, AttemptReading::Answer { class: AnswerClass::RateLimited, .. }) {
+        let asked_ms = asked_to_wait_ms(&facts.observation, now.wall_ms);
+        origin.gate(asked_ms.unwrap_or_else(|| backoff_ms(intent.history.failures(), facts.jitter)), &now);
     }
     draft.put_origin(&intent.request.origin, &origin);
     Ok(origin)
@@ -181,13 +234,23 @@ fn note_origin(draft: &mut Draft<'_>, intent: &IntentRecord, observation: &Obser
 fn keep_answer(
     draft: &mut Draft<'_>,
     intent: &IntentRecord,
+    contract: &Contract,
     facts: &RecordFacts,
     reading: &AttemptReading,
 ) -> Result<(), Stop> {
-    let AttemptReading::Answer { class, .. } = reading else { return Ok(()) };
-    let settling = matches!(class, AnswerClass::Succeeded | AnswerClass::Refused | AnswerClass::Mismatched);
+    let AttemptReading::Answer { class, status, .. } = reading else { return Ok(()) };
+    let gone = intent.request.method == Method::Delete && matches!(status, 404 | 410);
+    let settling = gone
+        || matches!(
+            class,
+            AnswerClass::Succeeded | AnswerClass::AlreadyDone | AnswerClass::Rejected | AnswerClass::Mismatched
+        );
     let Some(answer) = facts.answer.as_ref().filter(|_| settling && !intent.state.is_definite()) else { return Ok(()) };
-    put_answer(draft, intent, facts.attempt, answer)
+    let resource = match &facts.observation {
+        Observation::Reply(reply) => contract.resource(&intent.key, reply),
+        Observation::Fault(_) => None,
+    };
+    put_answer(draft, intent, facts.attempt, answer, resource)
 }
 
 pub(super) fn put_answer(
@@ -195,8 +258,9 @@ pub(super) fn put_answer(
     intent: &IntentRecord,
     attempt: u32,
     answer: &Answer,
+    resource: Option<String>,
 ) -> Result<(), Stop> {
-    let mut kept = answer.clone();
+    let mut kept = Answer { resource, ..answer.clone() };
     if kept.body.as_ref().is_some_and(|body| body.len() > ANSWER_KEPT_MAX_BYTES) {
         kept.body = None;
     }

@@ -9,7 +9,7 @@ use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
 use crate::core::record::{Payload, RecordKey, Stop};
-use crate::core::window::{Age, age, window_open};
+use crate::core::window::{Age, WindowStart, age, may_start};
 
 pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
     draft.need(&[RecordKey::Intent(take.intent.clone()), RecordKey::Payload(take.intent.clone())])?;
@@ -60,7 +60,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     });
     look_again_at(&mut intent, take.purpose, lease_until_ms);
     if take.purpose == Purpose::Send {
-        open_attempt(draft, &mut intent, take);
+        open_attempt(draft, &mut intent, take)?;
     }
     grant(draft, intent, contract, lease_until_ms)
 }
@@ -85,14 +85,17 @@ fn instead_of_sending(
     if let Some(at_ms) = intent.floor_at_ms.filter(|floor_at_ms| now.at_ms < *floor_at_ms) {
         return refuse(Refusal::NotBefore { at_ms });
     }
+    let origin = draft.origin(&intent.request.origin)?;
+    if let Some(at_ms) = origin.gate_ends_at_ms(&now) {
+        return refuse(Refusal::NotBefore { at_ms });
+    }
     let age = if intent.maybe_sent() { Age::Fresh } else { age(intent, &now) };
-    let usable_ms = contract.window_ms().min(take.window_ms);
+    let windows = [&contract.windows(), &take.windows];
+    let open = may_start(intent, intent.maybe_sent(), windows, origin.server.as_ref(), &now, take.attempt_ms);
     match age {
         Age::Expired => draft.settle(intent, State::Expired)?,
         Age::Unknowable => draft.hold(intent, HeldReason::ClockChanged),
-        Age::Fresh if !window_open(intent, usable_ms, &now, take.attempt_ms) => {
-            draft.hold(intent, HeldReason::WindowClosed);
-        }
+        Age::Fresh if !open => draft.hold(intent, HeldReason::WindowClosed),
         // Attempts of which nobody recorded anything have no facts that would end the patience.
         Age::Fresh if intent.maybe_sent() && intent.history.total >= ATTEMPTS_MAX => {
             draft.hold(intent, HeldReason::Unresolved);
@@ -103,8 +106,12 @@ fn instead_of_sending(
     Ok(Some(Applied::NotGranted(Box::new(intent.clone()))))
 }
 
-fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeClaim) {
+fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeClaim) -> Result<(), Stop> {
     let now = draft.now();
+    if intent.window.is_none() {
+        let origin = draft.origin(&intent.request.origin)?;
+        intent.window = Some(WindowStart::now(now, origin.server.as_ref()));
+    }
     let attempt = intent.history.open(intent.fence, take.nonce.clone(), now);
     intent.first_sent = intent.first_sent.or(Some(now));
     intent.state = State::Waiting { cause: Cause::Interrupted };
@@ -115,6 +122,7 @@ fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeCla
         correlation: take.nonce.clone(),
     };
     draft.journal(intent, claimed);
+    Ok(())
 }
 
 fn grant(
@@ -129,5 +137,6 @@ fn grant(
     let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);
     let attempt = open.filter(|attempt| attempt.fence == intent.fence).map(|attempt| attempt.number);
     let fence = intent.fence;
-    Ok(Applied::Claimed(Box::new(Grant { intent, attempt, fence, lease_until_ms, contract, body, answer })))
+    let server = draft.origin(&intent.request.origin)?.server;
+    Ok(Applied::Claimed(Box::new(Grant { intent, attempt, fence, lease_until_ms, contract, body, server, answer })))
 }

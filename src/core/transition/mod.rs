@@ -1,11 +1,13 @@
 //! `apply`: the only code that changes an intent. Pure and synchronous, so that a store can run it inside one
 //! transaction; judging happens inside it.
 
+mod adopt;
 mod attempt;
 mod claim;
 mod deliver;
 mod draft;
 mod poll;
+mod reconcile;
 mod steering;
 mod submit;
 
@@ -29,6 +31,9 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Record(facts) => attempt::record(&mut draft, facts)?,
         Change::Polled(polled) => poll::polled(&mut draft, polled)?,
         Change::NotSent(not_sent) => attempt::not_sent(&mut draft, not_sent)?,
+        Change::Reconcile(id) => reconcile::ask(&mut draft, id)?,
+        Change::Reconciled(reconciled) => reconcile::reconciled(&mut draft, reconciled)?,
+        Change::Adopt(adopt) => adopt::adopt(&mut draft, adopt)?,
         Change::Replace(replace) => submit::replace(&mut draft, replace)?,
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,
         Change::Resume(id) => steering::resume(&mut draft, id)?,
@@ -64,12 +69,18 @@ impl Draft<'_> {
         self.journal(intent, JournalEvent::Settled { state: state.name().to_owned() });
         // What the app did itself it need not be told.
         let own_act = matches!(state, State::Cancelled | State::Abandoned);
-        intent.delivery.acknowledged = own_act.then_some(self.now());
-        intent.delivery.due_at_ms = (!own_act).then_some(self.now().at_ms);
-        intent.delivery.tries = 0;
+        // Nor is it news that a refusal which was told can now be replaced.
+        let told = matches!((&intent.state, &state), (State::Rejected { .. }, State::Rejected { .. }));
+        if !told {
+            intent.delivery.acknowledged = own_act.then_some(self.now());
+            intent.delivery.due_at_ms = (!own_act).then_some(self.now().at_ms);
+            intent.delivery.tries = 0;
+        }
         intent.state = state;
         intent.claim = None;
-        intent.due_at_ms = None;
+        // A refusal that cannot be replaced yet can be, once the server has been asked (P5.4).
+        let worth_asking = intent.has_lookup && matches!(intent.state, State::Rejected { replaceable: false, .. });
+        intent.due_at_ms = worth_asking.then_some(self.now().at_ms);
         intent.floor_at_ms = None;
         Ok(())
     }
@@ -79,7 +90,10 @@ impl Draft<'_> {
         self.journal(intent, JournalEvent::Held { reason });
         intent.state = State::Held { reason };
         intent.claim = None;
-        // Any realm with credentials that were not refused may claim it again (P7.3).
-        intent.due_at_ms = (reason == HeldReason::Auth).then_some(self.now().at_ms);
+        intent.reconciling.looks = 0;
+        // Any realm with credentials that were not refused may claim it again (P7.3), and any that can find out what
+        // became of it, may ask.
+        let due = reason == HeldReason::Auth || intent.history.any_unknown();
+        intent.due_at_ms = due.then_some(self.now().at_ms);
     }
 }

@@ -1,10 +1,10 @@
 //! After a 202: fetching the result, never sending again (P2.1, P10).
 
-use super::attempt::{asked_to_wait_ms, put_answer};
+use super::attempt::put_answer;
 use super::draft::Draft;
 use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::change::{Applied, Polled};
-use crate::core::contract::{AnswerClass, AttemptReading, Contract, Observation, read_polled};
+use crate::core::contract::{AnswerClass, AttemptReading, Contract, Observation, asked_to_wait_ms, fill, read_polled};
 use crate::core::intent::{Evidence, HeldReason, IntentRecord, Polling, Replay, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{POLL_PAUSE_MIN_MS, POLLS_MAX};
@@ -27,7 +27,7 @@ pub(super) fn accept(
     let at_location =
         location.filter(|url| url.strip_prefix(origin.as_str()).is_some_and(|path| path.starts_with('/')));
     let path = contract.poll.as_ref().and_then(|poll| poll.path.as_ref());
-    let url = at_location.cloned().or(path.map(|path| format!("{origin}{path}")));
+    let url = at_location.cloned().or(path.map(|path| fill(origin, path, intent)));
     let Some(url) = url.filter(|_| contract.poll.is_some()) else {
         return draft.hold(intent, HeldReason::Accepted);
     };
@@ -59,7 +59,7 @@ pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, 
     match outcome(&reading) {
         Some(state) => {
             if let Some(answer) = &change.answer {
-                put_answer(draft, &intent, intent.history.total, answer)?;
+                put_answer(draft, &intent, intent.history.total, answer, None)?;
             }
             draft.settle(&mut intent, state)?;
         }
@@ -80,10 +80,10 @@ pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, 
 fn outcome(reading: &AttemptReading) -> Option<State> {
     let AttemptReading::Answer { class, conclusive, replayed, .. } = reading else { return None };
     match class {
-        AnswerClass::Succeeded => {
+        AnswerClass::Succeeded | AnswerClass::AlreadyDone => {
             Some(State::Succeeded { replay: Replay::of_marker(*replayed), evidence: Evidence::Reply })
         }
-        AnswerClass::Refused if *conclusive => Some(State::Rejected { evidence: Evidence::Stored, replaceable: true }),
+        AnswerClass::Rejected if *conclusive => Some(State::Rejected { evidence: Evidence::Stored, replaceable: true }),
         _ => None,
     }
 }

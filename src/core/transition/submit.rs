@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::refuse;
 use crate::core::attempt::History;
 use crate::core::change::{Applied, Refusal, Replace, Submit};
-use crate::core::intent::{Delivery, IntentRecord, State};
+use crate::core::intent::{Delivery, IntentRecord, Reconciling, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::OPEN_INTENTS_MAX;
@@ -23,6 +23,10 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
         && let Some(head) = draft.reference(name)?
     {
         let Some(intent) = draft.find_intent(&head)? else { return refuse(Refusal::Inconsistent) };
+        // Adopted by another scope, or sent under it: the order must not be paid twice (P8.2).
+        if intent.scope != submit.scope {
+            return refuse(Refusal::ReferenceConflict(Box::new(intent)));
+        }
         return same_decision(intent, submit);
     }
     let intent = create(draft, submit, None)?;
@@ -132,6 +136,7 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         renewed: None,
         key: submit.key.clone(),
         carrier: submit.contract.contract.carrier.clone(),
+        has_lookup: submit.contract.contract.reconcile.is_some(),
         contract: submit.contract.hash.clone(),
         fingerprint: submit.fingerprint.clone(),
         request: submit.request.clone(),
@@ -143,7 +148,9 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         fence: 0,
         history: History::default(),
         first_sent: None,
+        window: None,
         polling: None,
+        reconciling: Reconciling::default(),
         delivery: Delivery { submitted_by: submit.realm.clone(), due_at_ms: None, tries: 0, acknowledged: None },
         predecessor: None,
         successor: None,

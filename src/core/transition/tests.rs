@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::core::attempt::AttemptState;
 use crate::core::backoff::Jitter;
 use crate::core::change::{Applied, Change, ContractSnapshot, Grant, NotSent, RecordFacts, Refusal, Submit, TakeClaim};
-use crate::core::contract::{Answer, Contract, Fault, KeyFormat, Method, Observation, generic};
+use crate::core::contract::{Answer, Contract, Fault, Method, Observation, generic};
 use crate::core::intent::{HeldReason, IntentRecord, Purpose, Request, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
@@ -175,7 +175,7 @@ fn submit(number: u8) -> Submit {
         scope: ScopeHash::of("user-1"),
         operation: "authorize-payment".to_owned(),
         reference: Some(format!("order-{number}")),
-        key: Key::render(bits(2), KeyFormat::Uuid),
+        key: Key::render(bits(2), &generic().key),
         contract: snapshot(generic()),
         fingerprint: Fingerprint::of(
             "POST",
@@ -208,16 +208,19 @@ fn take(id: &IntentId, nonce: &str) -> TakeClaim {
         purpose: Purpose::Send,
         lock_held: false,
         attempt_ms: ATTEMPT_DEADLINE_MS,
-        window_ms: generic().window_ms(),
+        windows: generic().windows(),
         fresh_credentials: false,
     }
 }
 
 fn facts(grant: &Grant, fact: &str, observation: Observation) -> RecordFacts {
     let answer = match &observation {
-        Observation::Reply(facts) => {
-            Some(Answer { status: facts.status, media_type: facts.media_type.clone(), body: Some("{}".to_owned()) })
-        }
+        Observation::Reply(facts) => Some(Answer {
+            status: facts.status,
+            media_type: facts.media_type.clone(),
+            body: Some("{}".to_owned()),
+            resource: None,
+        }),
         Observation::Fault(_) => None,
     };
     RecordFacts {

@@ -1,6 +1,7 @@
 //! Claims, leases, fences, floors and windows (P2, P3.3, laws 5 and 7).
 
 use super::*;
+use crate::core::contract::Windows;
 use crate::core::contract::tests::{json, with_header};
 use crate::core::intent::{Cause, Evidence, Replay};
 use crate::core::limits::{ATTEMPTS_MAX, RETRY_AFTER_MAX_MS};
@@ -180,20 +181,20 @@ fn a_floor_is_clamped_to_what_is_left_of_the_window() {
     let grant = bench.claim(&submit(1).intent, "a");
     bench.wait(1_000);
     let waits = bench.tell(&grant, Observation::Reply(with_header(json(503), "retry-after", "99999999999")));
-    assert!(RETRY_AFTER_MAX_MS > generic().window_ms());
-    assert_eq!(waits.floor_at_ms, Some(START + generic().window_ms()));
+    assert!(RETRY_AFTER_MAX_MS > generic().windows().smallest_ms());
+    assert_eq!(waits.floor_at_ms, Some(START + generic().windows().smallest_ms()));
 }
 
 #[test]
 fn law_7_no_attempt_starts_that_could_end_past_the_window() {
-    let window_ms = generic().window_ms();
+    let window_ms = generic().windows().smallest_ms();
     let try_at = |elapsed: u64, own_window_ms: u64| {
         let mut bench = Bench::with(&submit(1));
         let id = submit(1).intent;
         let grant = bench.claim(&id, "a");
         bench.tell(&grant, Observation::Fault(Fault::Network));
         bench.wait(elapsed);
-        let _ = bench.apply(&Change::Claim(TakeClaim { window_ms: own_window_ms, ..take(&id, "b") }));
+        let _ = bench.apply(&Change::Claim(TakeClaim { windows: Windows::lasting(own_window_ms), ..take(&id, "b") }));
         bench.only()
     };
     let open = try_at(window_ms - ATTEMPT_DEADLINE_MS - 1, window_ms);
@@ -211,7 +212,8 @@ fn law_7_no_attempt_starts_that_could_end_past_the_window() {
 fn law_7_a_window_that_holds_no_attempt_sends_none() {
     let mut bench = Bench::with(&submit(1));
     let id = submit(1).intent;
-    let result = bench.apply(&Change::Claim(TakeClaim { window_ms: ATTEMPT_DEADLINE_MS, ..take(&id, "a") }));
+    let result =
+        bench.apply(&Change::Claim(TakeClaim { windows: Windows::lasting(ATTEMPT_DEADLINE_MS), ..take(&id, "a") }));
     assert!(matches!(result, Ok(Applied::NotGranted(_))), "{result:?}");
     assert_eq!(bench.only().state, State::Held { reason: HeldReason::WindowClosed });
 }

@@ -67,7 +67,7 @@ fn law_4_what_histories_say() {
         ("a gateway's 402", vec![reply(html(402))], waiting(Cause::NotTheServer)),
         ("a portal, then paid", vec![reply(html(200)), reply(json(201))], succeeded(Replay::Unknown)),
         ("mismatch", vec![reply(mismatch(422))], State::Mismatched),
-        ("lost, then mismatch", vec![fault(Network), reply(mismatch(422))], waiting(Cause::Unclear)),
+        ("lost, then mismatch", vec![fault(Network), reply(mismatch(422))], held(HeldReason::Unresolved)),
         (
             "another key's answer",
             vec![reply(with_header(json(201), "idempotency-key", "k"))],
@@ -92,8 +92,10 @@ fn law_4_what_histories_say() {
         assert_eq!(intent.state, wanted, "{name}");
         let promised = wanted == STORED;
         assert_eq!(intent.state.safe_to_replace(), promised, "{name}: law 3");
-        // One that is held for credentials may be claimed with others (P7.3).
-        let due = matches!(wanted, State::Waiting { .. } | State::Held { reason: HeldReason::Auth });
+        // One that is held for credentials may be claimed with others (P7.3); one that may have had an effect may be
+        // asked about.
+        let auth = wanted == held(HeldReason::Auth);
+        let due = auth || (!wanted.is_terminal() && (wanted != held(HeldReason::Config)));
         assert_eq!(intent.due_at_ms.is_some(), due, "{name}");
         assert!(intent.claim.is_none(), "{name}: the lease ends with the record");
     }

@@ -19,7 +19,12 @@ fn look(bench: &mut Bench, facts: Facts) -> IntentRecord {
     let poll = TakeClaim { purpose: Purpose::Poll, ..take(&submit(1).intent, &nonce) };
     let Ok(Applied::Claimed(grant)) = bench.apply(&Change::Claim(poll)) else { panic!("not granted") };
     assert_eq!(grant.attempt, None, "a look is no attempt");
-    let answer = Answer { status: facts.status, media_type: facts.media_type.clone(), body: Some("{}".to_owned()) };
+    let answer = Answer {
+        status: facts.status,
+        media_type: facts.media_type.clone(),
+        body: Some("{}".to_owned()),
+        resource: None,
+    };
     let polled = Polled {
         intent: submit(1).intent,
         fence: grant.fence,

@@ -48,7 +48,8 @@ fn law_11_debug_shows_no_secret() {
         owner: RealmId("realm-a".to_owned()),
         nonce: ChangeId("nonce-1".to_owned()),
         attempt_ms: ATTEMPT_DEADLINE_MS,
-        window_ms: generic().window_ms(),
+        windows: generic().windows(),
+        prepares: false,
     };
     let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), crate::core::attempt_run::Errand::Send);
     let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached())];
@@ -66,6 +67,7 @@ fn law_11_debug_shows_no_secret() {
         deadline_ms: 1,
         fact_headers: Vec::new(),
         fact_pointers: Vec::new(),
+        response_at: None,
     };
     let change = Change::Record(Box::new(facts));
     let batch = vec![(Ticket::Engine, change.clone()), (Ticket::Caller(1), Change::Submit(Box::new(submit.clone())))];

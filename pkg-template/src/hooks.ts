@@ -1,0 +1,47 @@
+import { headerPairs } from './plain.js';
+import type { Finding, Outgoing, Prepared } from './types.js';
+
+/** A request as the engine hands it over. */
+export interface PlainOutgoing {
+  attempt: number;
+  method: string;
+  url: string;
+  headers: [string, string][];
+  text: string | null;
+  bytes: Uint8Array | null;
+}
+
+export interface PlainAnswer {
+  status: number;
+  mediaType: string | null;
+  body: string | null;
+}
+
+export function outgoing(plain: PlainOutgoing): Outgoing {
+  const { attempt, method, url, headers, text, bytes } = plain;
+  return { attempt, method, url, headers: Object.fromEntries(headers), body: text ?? bytes };
+}
+
+export function plainPrepared(prepared: Prepared): object {
+  const { headers, body } = prepared;
+  const text = typeof body === 'string' ? body : null;
+  return { headers: headerPairs(headers), text, bytes: body instanceof Uint8Array ? body.slice() : null };
+}
+
+/** Only what is sealed is `not_applied`: anything less could still happen. */
+export function plainFound(found: Finding): object {
+  switch (found.kind) {
+    case 'applied': {
+      const { response } = found;
+      if (response === undefined) return { finding: 'applied', answer: null };
+      const body = response.body === undefined ? null : JSON.stringify(response.body);
+      return { finding: 'applied', answer: { status: response.status, mediaType: 'application/json', body } };
+    }
+    case 'not_applied':
+      return { finding: found.sealed === true ? 'not_applied' : 'not_found', answer: null };
+    case 'not_found':
+      return { finding: 'not_found', answer: null };
+    default:
+      return { finding: 'unknown', answer: null };
+  }
+}

@@ -1,0 +1,104 @@
+//! Asking the server what became of a key (design section 5): a request without an effect of its own, and what its
+//! answers mean.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Contract, Facts, Observation, When};
+use crate::core::intent::IntentRecord;
+
+/// How to ask. The key travels as in the intent itself where its carrier is a header, and in the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lookup {
+    /// `GET`, or `POST` where asking seals the key.
+    pub method: LookupMethod,
+    /// On the intent's origin; `{key}`, `{reference}` and `{operation}` are filled in, escaped. `None`: the intent's
+    /// own URL.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Read in order; where none holds, the answer says nothing.
+    pub rules: Vec<LookupRule>,
+    /// A JSON pointer to the response that the app is to get; `None`: the whole body.
+    #[serde(default)]
+    pub response_at: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LookupMethod {
+    #[serde(rename = "GET")]
+    Get,
+    #[serde(rename = "POST")]
+    Post,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookupRule {
+    pub when: When,
+    pub then: Finding,
+}
+
+/// What reconciling found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// The effect is there.
+    Applied,
+    /// Sealed: nothing happened, and the server can never run it any more.
+    NotApplied,
+    /// Nothing is there now. A late packet could still run, so that this settles nothing.
+    NotFound,
+    /// The server, or the app, cannot say.
+    Unknown,
+}
+
+/// Reads the answer to a lookup. A fault finds nothing out.
+pub fn find(contract: &Contract, observation: &Observation) -> Finding {
+    let (Some(lookup), Observation::Reply(facts)) = (&contract.reconcile, observation) else { return Finding::Unknown };
+    lookup.read(facts)
+}
+
+impl Lookup {
+    fn read(&self, facts: &Facts) -> Finding {
+        let rule = self.rules.iter().find(|rule| rule.when.holds(facts, None));
+        rule.map_or(Finding::Unknown, |rule| rule.then)
+    }
+
+    pub fn method(&self) -> &'static str {
+        match self.method {
+            LookupMethod::Get => "GET",
+            LookupMethod::Post => "POST",
+        }
+    }
+
+    /// Where to ask for this intent.
+    pub fn url(&self, intent: &IntentRecord) -> String {
+        match &self.path {
+            None => intent.request.url.clone(),
+            Some(path) => fill(&intent.request.origin, path, intent),
+        }
+    }
+}
+
+/// A path of the contract on the intent's origin, its braces filled in.
+pub(crate) fn fill(origin: &str, path: &str, intent: &IntentRecord) -> String {
+    let path = path
+        .replace("{key}", &escaped(intent.key.expose()))
+        .replace("{reference}", &escaped(intent.reference.as_deref().unwrap_or_default()))
+        .replace("{operation}", &escaped(&intent.operation));
+    format!("{origin}{path}")
+}
+
+/// Everything but RFC 3986's unreserved characters, percent-encoded.
+fn escaped(text: &str) -> String {
+    const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F'];
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push('%');
+            escaped.extend([byte >> 4, byte & 15].into_iter().filter_map(|digit| HEX.get(usize::from(digit))));
+        }
+    }
+    escaped
+}

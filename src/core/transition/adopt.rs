@@ -1,0 +1,82 @@
+//! Adopting: a guest signs in, and what was decided as a guest belongs to the account (P8.2).
+
+use super::draft::Draft;
+use super::refuse;
+use crate::core::change::{Adopt, Applied, Refusal};
+use crate::core::intent::IntentRecord;
+use crate::core::journal::JournalEvent;
+use crate::core::limits::OPEN_INTENTS_MAX;
+use crate::core::record::{RecordKey, ReferenceName, Stop};
+
+/// What was provably never sent changes its scope. What may have been sent keeps the scope, and so the credentials, that
+/// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. All or nothing.
+pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, Stop> {
+    let keys: Vec<RecordKey> = change.intents.iter().cloned().map(RecordKey::Intent).collect();
+    draft.need(&keys)?;
+    let (mut moved, mut left) = (Vec::new(), Vec::new());
+    for id in &change.intents {
+        let mut intent = draft.intent(id)?;
+        if intent.scope == change.to {
+            // This very change ran before (P1.1).
+            moved.push(intent);
+            continue;
+        }
+        if intent.scope != change.from {
+            return refuse(Refusal::UnknownIntent);
+        }
+        if intent.state.safe_to_replace() {
+            // Nothing came of it, and nothing will: it stands in nobody's way.
+            continue;
+        }
+        take_reference(draft, &intent, change)?;
+        if intent.has_ended() || intent.maybe_sent() {
+            left.push(intent);
+        } else {
+            rescope(draft, &mut intent, change)?;
+            moved.push(intent);
+        }
+    }
+    Ok(Applied::Adopted { moved, left })
+}
+
+fn take_reference(draft: &mut Draft<'_>, intent: &IntentRecord, change: &Adopt) -> Result<(), Stop> {
+    // Only the head of a chain stands for its reference (P1.5).
+    if intent.head_reference.is_none() {
+        return Ok(());
+    }
+    let Some(name) = name_in(intent, change) else { return Ok(()) };
+    match draft.reference(&name)? {
+        Some(there) if there != intent.id => {
+            let ours = Box::new(draft.intent(&there)?);
+            refuse(Refusal::AdoptConflict { theirs: Box::new(intent.clone()), ours })
+        }
+        _ => {
+            draft.put_reference(name, intent.id.clone());
+            Ok(())
+        }
+    }
+}
+
+fn rescope(draft: &mut Draft<'_>, intent: &mut IntentRecord, change: &Adopt) -> Result<(), Stop> {
+    let mut from = draft.counters(&change.from)?;
+    let mut to = draft.counters(&change.to)?;
+    if to.open >= OPEN_INTENTS_MAX {
+        return refuse(Refusal::LedgerFull);
+    }
+    from.open = from.open.saturating_sub(1);
+    to.open += 1;
+    to.submitted += 1;
+    intent.sequence = to.submitted;
+    draft.put_counters(&change.from, from);
+    draft.put_counters(&change.to, to);
+    draft.journal(intent, JournalEvent::Adopted { from: change.from.clone() });
+    intent.head_reference = intent.head_reference.as_ref().and(name_in(intent, change)).map(|name| name.0);
+    intent.scope = change.to.clone();
+    draft.put_intent(intent);
+    Ok(())
+}
+
+fn name_in(intent: &IntentRecord, change: &Adopt) -> Option<ReferenceName> {
+    let reference = intent.reference.as_ref()?;
+    Some(ReferenceName::new(&change.to, &intent.operation, reference))
+}

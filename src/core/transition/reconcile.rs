@@ -1,0 +1,110 @@
+//! Reconciling: finding out, without sending again, what became of an intent (design section 5). A finding is evidence
+//! from any fence; what settles nothing only says when to ask again.
+
+use super::attempt::put_answer;
+use super::draft::Draft;
+use super::{attempt, refuse};
+use crate::core::backoff::{Jitter, backoff_ms};
+use crate::core::change::{Applied, Found, Reconciled, Refusal};
+use crate::core::contract::{Finding, Observation, find};
+use crate::core::intent::{Evidence, IntentRecord, Replay, State};
+use crate::core::journal::JournalEvent;
+use crate::core::key::IntentId;
+use crate::core::limits::{RECONCILE_PAUSE_MIN_MS, RECONCILES_MAX};
+use crate::core::record::{RecordKey, Stop};
+
+/// The app asks. Whoever can, looks at once.
+pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
+    let mut intent = draft.intent(id)?;
+    if !intent.is_reconcilable() {
+        return refuse(Refusal::NotReconcilable(Box::new(intent)));
+    }
+    let now = draft.now();
+    if !intent.reconciling.asked {
+        draft.journal(&mut intent, JournalEvent::ReconcileAsked);
+        intent.reconciling.asked = true;
+    }
+    intent.reconciling.looks = 0;
+    if intent.live_claim(&now).is_none() {
+        intent.due_at_ms = Some(now.at_ms);
+    }
+    draft.put_intent(&intent);
+    Ok(Applied::Reconcile(Box::new(intent)))
+}
+
+/// What the server, or the app, said. `not_found` is no evidence: a late packet could still run (P5.6).
+pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<Applied, Stop> {
+    draft.need(&[RecordKey::Intent(change.intent.clone()), RecordKey::Payload(change.intent.clone())])?;
+    let mut intent = draft.intent(&change.intent)?;
+    if intent.reconciling.last.as_ref() == Some(&change.fact) {
+        return Ok(Applied::Reconciled(Box::new(intent)));
+    }
+    let contract = draft.contract(&intent.contract)?;
+    let finding = match &change.found {
+        Found::ByApp(finding) => *finding,
+        Found::ByLookup(observation) => find(&contract, observation),
+    };
+    let current = intent.claim.is_some() && intent.fence == change.fence;
+    draft.journal(&mut intent, JournalEvent::Reconciled { fence: change.fence, finding });
+    intent.reconciling.last = Some(change.fact.clone());
+    intent.reconciling.asked = false;
+    match state_after(finding, &intent.state) {
+        Some(state) => {
+            if let Some(answer) = &change.answer {
+                put_answer(draft, &intent, intent.history.total, answer, None)?;
+            }
+            draft.settle(&mut intent, state)?;
+        }
+        None if intent.state.is_definite() && attempt::contradicts(&intent, finding == Finding::Applied) => {
+            if matches!(finding, Finding::Applied | Finding::NotApplied) {
+                attempt::raise(draft, &mut intent, finding == Finding::Applied)?;
+            }
+            stop_looking(&mut intent, current);
+        }
+        None if current => {
+            intent.claim = None;
+            // Silence is no look.
+            let told = !matches!(change.found, Found::ByLookup(Observation::Fault(_)));
+            intent.reconciling.looks = intent.reconciling.looks.saturating_add(u32::from(told));
+            look_again(draft, &mut intent, change.jitter);
+        }
+        None => {}
+    }
+    draft.put_intent(&intent);
+    Ok(Applied::Reconciled(Box::new(intent)))
+}
+
+/// What a finding makes of an intent; `None`: it settles nothing new.
+fn state_after(finding: Finding, state: &State) -> Option<State> {
+    match (finding, state) {
+        // The refusal stands, and now no other delivery can have an effect (P5.4).
+        (Finding::NotApplied, State::Rejected { replaceable: false, .. }) => {
+            Some(State::Rejected { evidence: Evidence::Reconciliation, replaceable: true })
+        }
+        (_, state) if state.is_definite() => None,
+        (Finding::Applied, _) => Some(State::Succeeded { replay: Replay::Unknown, evidence: Evidence::Reconciliation }),
+        (Finding::NotApplied, _) => Some(State::NotApplied),
+        (Finding::NotFound | Finding::Unknown, _) => None,
+    }
+}
+
+fn stop_looking(intent: &mut IntentRecord, current: bool) {
+    if current {
+        intent.claim = None;
+    }
+    intent.due_at_ms = None;
+}
+
+/// An intent that waits goes on waiting; one that nothing else can help is asked about again, for a while.
+fn look_again(draft: &Draft<'_>, intent: &mut IntentRecord, jitter: Jitter) {
+    let now = draft.now();
+    let looks = intent.reconciling.looks;
+    intent.due_at_ms = match &intent.state {
+        State::Queued | State::Waiting { .. } | State::Accepted => Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0))),
+        State::Held { .. } | State::Rejected { .. } if looks < RECONCILES_MAX => {
+            let pause_ms = backoff_ms(looks.saturating_add(4), jitter).max(RECONCILE_PAUSE_MIN_MS);
+            Some(now.at_ms.saturating_add(pause_ms))
+        }
+        _ => None,
+    };
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use intento::core::attempt::AttemptState;
 use intento::core::contract::Contract;
 use intento::core::effect::Dispatch;
-use intento::core::intent::{IntentRecord, Purpose, State};
+use intento::core::intent::{Evidence, IntentRecord, Purpose, State};
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::record::Content;
 use intento::core::record::{Record, RecordKey};
@@ -82,15 +82,14 @@ impl Laws {
         }
         self.clock = clock;
         for intent in ledger.take_written() {
-            let open = self.open.entry(intent.scope.clone()).or_default();
             match self.known.get(&intent.id) {
                 Some(before) => {
                     changed(before, &intent, seed);
-                    *open -= u64::from(!before.has_ended());
+                    *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
                 }
                 None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
             }
-            *open += u64::from(!intent.has_ended());
+            *self.open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
             alone(&intent, seed);
             self.known.insert(intent.id.clone(), intent);
         }
@@ -115,17 +114,20 @@ fn alone(intent: &IntentRecord, seed: u64) {
     let unsent = matches!(intent.state, State::Queued | State::Cancelled | State::Expired);
     assert!(!(unsent && sent), "seed {seed}: law 3: provably never sent: {intent:?}");
     if intent.state.safe_to_replace() {
-        let stored = matches!(intent.state, State::Rejected { replaceable: true, .. });
-        assert!(stored || !sent, "seed {seed}: law 3: replaceable while unknown: {intent:?}");
+        let proved = matches!(intent.state, State::Rejected { replaceable: true, .. } | State::NotApplied);
+        assert!(proved || !sent, "seed {seed}: law 3: replaceable while unknown: {intent:?}");
     }
-    assert!(!intent.has_ended() || intent.due_at_ms.is_none(), "seed {seed}: law 6: ended and due");
+    // What has ended is looked at again only to find out more (P5.4, P5.6).
+    let may_be_asked = intent.is_reconcilable();
+    assert!(!intent.has_ended() || may_be_asked || intent.due_at_ms.is_none(), "seed {seed}: law 6: ended and due");
 }
 
 /// What no change may do to a record.
 fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
     let frozen = |it: &IntentRecord| {
-        let made =
-            (it.id.clone(), it.scope.clone(), it.operation.clone(), it.reference.clone(), it.sequence, it.created);
+        // Only what was never sent changes its scope, and its place in it (P8.2).
+        let place = before.maybe_sent().then(|| (it.scope.clone(), it.sequence));
+        let made = (it.id.clone(), place, it.operation.clone(), it.reference.clone(), it.created);
         let wire =
             (it.key.clone(), it.carrier.clone(), it.contract.clone(), it.fingerprint.clone(), it.request.clone());
         (made, wire, it.expires_in_ms)
@@ -134,10 +136,13 @@ fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
     if before.state.is_definite() {
-        assert_eq!(before.state, after.state, "seed {seed}: law 6: the first definite outcome stays");
+        let freed = matches!(before.state, State::Rejected { replaceable: false, .. })
+            && after.state == State::Rejected { evidence: Evidence::Reconciliation, replaceable: true };
+        assert!(before.state == after.state || freed, "seed {seed}: law 6: the first definite outcome stays");
         assert_eq!(before.history.total, after.history.total, "seed {seed}: law 6: claimed to send after its outcome");
-        let handed_over = after.claim.as_ref().is_none_or(|claim| claim.purpose == Purpose::Deliver);
-        assert!(handed_over, "seed {seed}: law 6: claimed after its outcome, not to deliver it");
+        let harmless = |purpose| matches!(purpose, Purpose::Deliver | Purpose::Reconcile);
+        let looked_at = after.claim.as_ref().is_none_or(|claim| harmless(claim.purpose));
+        assert!(looked_at, "seed {seed}: law 6: claimed after its outcome, neither to deliver it nor to find out more");
     }
     assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
 }

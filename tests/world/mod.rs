@@ -15,10 +15,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot};
-use intento::core::contract::{Contract, Fault, Finding, Observation};
-use intento::core::effect::{Effect, Outgoing};
+use intento::core::contract::{Contract, Facts, Fault, Finding, Observation};
+use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
-use intento::core::intent::{IntentRecord, State};
+use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
@@ -74,6 +74,10 @@ pub struct World {
     pub findings: fn(&IntentRecord) -> Finding,
     /// Intents that the app was asked about.
     pub asked_about: Vec<IntentId>,
+    /// What the contract's lookup is answered.
+    pub lookup_says: fn() -> Facts,
+    /// Lookups that left: method, URL, and what carried the key.
+    pub lookups: Vec<(String, String, Option<String>)>,
     /// What the app's `prepare` makes of an attempt.
     pub prepare: fn(&Outgoing) -> Option<Prepared>,
     /// What tabs tell one another does not arrive.
@@ -144,6 +148,8 @@ impl World {
             handler: |_| Some(true),
             findings: |_| Finding::Unknown,
             asked_about: Vec::new(),
+            lookup_says: || json(404),
+            lookups: Vec::new(),
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
@@ -343,6 +349,12 @@ impl World {
                 let finding = (self.findings)(&intent);
                 self.later(Event::Input(realm, Input::Found { intent: intent.id, finding, answer: None }));
             }
+            Effect::Send(dispatch) if self.is_lookup(&dispatch) => {
+                let key = dispatch.headers.iter().find(|(name, _)| name == "Idempotency-Key");
+                self.lookups.push((dispatch.method.to_owned(), dispatch.url.clone(), key.map(|(_, key)| key.clone())));
+                let observation = Observation::Reply((self.lookup_says)());
+                self.later(Event::Input(realm, Input::Fetched { intent: dispatch.intent, observation, answer: None }));
+            }
             Effect::Send(dispatch) => {
                 self.counts.sends += 1;
                 let scope = self.realms[&realm].engine.scope().clone();
@@ -369,6 +381,11 @@ impl World {
                 }
             }
         }
+    }
+
+    fn is_lookup(&self, dispatch: &Dispatch) -> bool {
+        let claim = self.ledger.intent(&dispatch.intent).and_then(|intent| intent.claim);
+        claim.is_some_and(|claim| claim.purpose == Purpose::Reconcile)
     }
 
     fn latency(&mut self) -> u64 {

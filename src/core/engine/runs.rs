@@ -30,7 +30,9 @@ impl Engine {
         let Some(errand) = self.errand(intent) else { return false };
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
-        let floored = intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
+        // The server's wish to be left alone; asking the app is not asking the server.
+        let asks_app = errand == Errand::Reconcile { by_app: true };
+        let floored = !asks_app && intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
         // A caller may name an intent of another scope; this queue's credentials are not for it (law 9).
         let foreign = intent.scope != self.settings.scope;
         if foreign || !(due || hurried) || floored || self.suspended {

@@ -1,7 +1,7 @@
 //! Bad input: each row spoils one thing, and gets its code. A refused submission makes no change, so nothing is stored.
 
 use super::*;
-use crate::core::contract::generic;
+use crate::core::contract::{Contract, generic};
 use crate::core::key::ContractHash;
 
 fn target(href: &str, scheme: &str, host: &str) -> Target {
@@ -26,7 +26,15 @@ fn good() -> Submission {
 }
 
 fn change(submission: Submission) -> Result<Submit, Error> {
-    let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract: generic() };
+    change_under(generic(), submission)
+}
+
+fn change_under(contract: Contract, submission: Submission) -> Result<Submit, Error> {
+    change_with(contract, submission, RandomBits([2; 16]))
+}
+
+fn change_with(contract: Contract, submission: Submission, key: RandomBits) -> Result<Submit, Error> {
+    let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract };
     let destinations = Destinations::new(&shop(), &[])?;
     let scope = scope_hash(Some("user-1"))?;
     let context = SubmitContext {
@@ -35,7 +43,7 @@ fn change(submission: Submission) -> Result<Submit, Error> {
         contract: &contract,
         destinations: &destinations,
     };
-    submission.into_change(context, RandomBits([1; 16]), RandomBits([2; 16]))
+    submission.into_change(context, RandomBits([1; 16]), key)
 }
 
 fn with_header(name: &str, value: &str) -> Submission {
@@ -176,4 +184,67 @@ fn law_11_a_submission_shows_no_secret() {
     assert!(!format!("{submission:?}").contains("canary"));
     let refused = change(Submission { headers: vec![("Cookie".to_owned(), "canary".to_owned())], ..submission });
     assert!(!format!("{refused:?}").contains("canary"));
+}
+
+/// A contract whose key stands elsewhere.
+fn carried(place: CarrierPlace, name: &str) -> Contract {
+    let carrier = Carrier { place, name: name.to_owned(), quoted: false, first_sent: None };
+    Contract { carrier, ..generic() }
+}
+
+const KEY: &str = "02020202-0202-4202-8202-020202020202";
+
+#[test]
+fn the_key_stands_where_the_contract_says_and_is_no_part_of_the_fingerprint() {
+    let at = |href: &str| to(Target { href: href.to_owned(), ..shop() });
+    let body = |text: &str| Submission { body: Some(StatedBody::json(text)), ..good() };
+    let url = |place, name: &str, submission| change_under(carried(place, name), submission).map(|it| it.request.url);
+    let shop = "https://api.shop.example/payments";
+    assert_eq!(url(CarrierPlace::Query, "key", good()), Ok(format!("{shop}?key={KEY}")));
+    assert_eq!(
+        url(CarrierPlace::Query, "key", at(&format!("{shop}?a=1&monkey=2"))),
+        Ok(format!("{shop}?a=1&monkey=2&key={KEY}"))
+    );
+    let cob = at("https://api.shop.example/cob/%7Btxid%7D?x=%7Btxid%7D");
+    assert_eq!(url(CarrierPlace::Path, "txid", cob), Ok(format!("https://api.shop.example/cob/{KEY}?x=%7Btxid%7D")));
+
+    let text = "{\"amount\":15000,\"key\":\"\\ud800\"}";
+    let placed = change_under(carried(CarrierPlace::Body, "/key"), body(text)).unwrap();
+    let content = placed.body.clone().map(|body| body.content);
+    assert_eq!(content, Some(Content::Text(format!("{{\"amount\":15000,\"key\":\"{KEY}\"}}"))));
+    let again = change_with(carried(CarrierPlace::Body, "/key"), body(text), RandomBits([9; 16])).unwrap();
+    assert_ne!(again.key, placed.key);
+    assert_eq!(again.fingerprint, placed.fingerprint, "another key, the same decision");
+}
+
+#[test]
+fn a_key_without_a_place_or_with_two_is_refused() {
+    let at = |href: &str| to(Target { href: href.to_owned(), ..shop() });
+    let body = |body: Option<StatedBody>| Submission { body, ..good() };
+    let opaque = StatedBody { kind: BodyKind::Text, ..StatedBody::json("{\"key\":\"\\ud800\"}") };
+    let rows = [
+        (CarrierPlace::Query, "key", at("https://api.shop.example/payments?key=mine")),
+        (CarrierPlace::Query, "key", at("https://api.shop.example/payments?a=1&key")),
+        (CarrierPlace::Path, "txid", good()),
+        (CarrierPlace::Path, "txid", at("https://api.shop.example/%7Btxid%7D/%7Btxid%7D")),
+        (CarrierPlace::Path, "txid", at("https://api.shop.example/payments?id=%7Btxid%7D")),
+        (CarrierPlace::Body, "/key", good()),
+        (CarrierPlace::Body, "/key", body(None)),
+        (CarrierPlace::Body, "/key", body(Some(opaque))),
+        (CarrierPlace::Body, "/key", body(Some(StatedBody::json("[\"\\ud800\",\"\\ud800\"]")))),
+    ];
+    for (place, name, submission) in rows {
+        let refused = change_under(carried(place, name), submission).map_err(|error| (error.code, error.detail));
+        assert_eq!(refused.err(), Some((ErrorCode::KeyPlaceInvalid, Some(name.to_owned()))), "{place:?} {name}");
+    }
+}
+
+#[test]
+fn a_header_that_the_contract_fills_is_not_the_app_s() {
+    let mut contract = generic();
+    contract.carrier.first_sent = Some("Repeatability-First-Sent".to_owned());
+    let refused = change_under(contract, with_header("repeatability-first-sent", "now"));
+    assert_eq!(refused.map_err(|error| error.code).err(), Some(ErrorCode::HeaderForbidden));
+    let free = change_under(carried(CarrierPlace::Query, "x-note"), with_header("x-note", "a header of the same name"));
+    assert!(free.is_ok());
 }

@@ -1,8 +1,11 @@
 //! `apply` against its laws and rules. This file is the bench: a ledger in a map, and short ways to say changes.
 
+mod adopt;
 mod claims;
+mod contracts;
 mod evidence;
 mod polling;
+mod reconcile;
 mod rerun;
 mod secrets;
 mod steering;

@@ -1,0 +1,92 @@
+//! A guest signs in (P8.2).
+
+use super::*;
+use crate::core::change::Adopt;
+use crate::core::contract::tests::json;
+
+fn guest() -> ScopeHash {
+    ScopeHash::of("guest-7")
+}
+
+fn as_guest(number: u8) -> Submit {
+    Submit { scope: guest(), ..submit(number) }
+}
+
+fn adopt(intents: &[u8]) -> Change {
+    let intents = intents.iter().map(|number| submit(*number).intent).collect();
+    Change::Adopt(Adopt { from: guest(), to: submit(1).scope, intents })
+}
+
+fn open_in(bench: &Bench, scope: &ScopeHash) -> u64 {
+    match bench.record(&RecordKey::Counters(scope.clone())) {
+        Some(Record::Counters(counters)) => counters.open,
+        _ => 0,
+    }
+}
+
+#[test]
+fn p8_2_what_was_never_sent_changes_its_scope() {
+    let mut bench = Bench::with(&as_guest(1));
+    let Ok(Applied::Adopted { moved, left }) = bench.apply(&adopt(&[1])) else { panic!("not adopted") };
+    assert_eq!((moved.len(), left.len()), (1, 0));
+    let intent = bench.only();
+    assert_eq!((&intent.scope, &intent.key), (&submit(1).scope, &as_guest(1).key), "the key stays");
+    assert_eq!((open_in(&bench, &guest()), open_in(&bench, &submit(1).scope)), (0, 1));
+    // The same decision in the account is this intent; the guest's queue no longer has it.
+    let again = Submit { intent: submit(9).intent, ..submit(1) };
+    let same = bench.apply(&Change::Submit(Box::new(again)));
+    assert!(matches!(same, Ok(Applied::Submitted { created: false, .. })), "{same:?}");
+    let as_guest_again = Submit { intent: submit(8).intent, ..as_guest(1) };
+    let blocked = bench.apply(&Change::Submit(Box::new(as_guest_again)));
+    assert!(matches!(blocked, Err(Refusal::ReferenceConflict(_))), "{blocked:?}");
+    let before = bench.only();
+    bench.apply(&adopt(&[1])).unwrap();
+    assert_eq!(bench.only(), before, "P1.1: adopting twice is adopting once");
+}
+
+#[test]
+fn p8_2_what_may_have_been_sent_keeps_its_scope_and_blocks_its_reference_in_both() {
+    for observation in [Observation::Fault(Fault::Network), Observation::Reply(json(201))] {
+        let mut bench = Bench::with(&as_guest(1));
+        bench.attempt(&submit(1).intent, observation);
+        let Ok(Applied::Adopted { moved, left }) = bench.apply(&adopt(&[1])) else { panic!("not adopted") };
+        assert_eq!((moved.len(), left.len()), (0, 1));
+        assert_eq!(bench.only().scope, guest());
+        let twin = Submit { intent: submit(9).intent, ..submit(1) };
+        let blocked = bench.apply(&Change::Submit(Box::new(twin)));
+        assert!(matches!(blocked, Err(Refusal::ReferenceConflict(_))), "the order must not be paid twice");
+    }
+}
+
+#[test]
+fn p8_2_a_reference_that_both_have_adopts_nothing() {
+    let mut bench = Bench::with(&as_guest(1));
+    bench.apply(&Change::Submit(Box::new(as_guest(2)))).unwrap();
+    let ours = Submit { intent: submit(9).intent, key: submit(9).key, ..submit(2) };
+    bench.apply(&Change::Submit(Box::new(ours.clone()))).unwrap();
+    match bench.apply(&adopt(&[1, 2])) {
+        Err(Refusal::AdoptConflict { theirs, ours: there }) => {
+            assert_eq!((theirs.id, there.id), (submit(2).intent, ours.intent));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(bench.intent(&submit(1).intent).scope, guest(), "all or nothing");
+    assert_eq!(open_in(&bench, &guest()), 2);
+}
+
+#[test]
+fn what_nothing_came_of_stands_in_nobody_s_way() {
+    let mut bench = Bench::with(&as_guest(1));
+    bench.apply(&Change::Cancel(submit(1).intent)).unwrap();
+    let Ok(Applied::Adopted { moved, left }) = bench.apply(&adopt(&[1])) else { panic!("not adopted") };
+    assert_eq!((moved.len(), left.len()), (0, 0));
+    let anew = Submit { intent: submit(9).intent, ..submit(1) };
+    let created = bench.apply(&Change::Submit(Box::new(anew)));
+    assert!(matches!(created, Ok(Applied::Submitted { created: true, .. })), "{created:?}");
+}
+
+#[test]
+fn law_9_only_the_named_scope_is_adopted_from() {
+    let mut bench = Bench::with(&Submit { scope: ScopeHash::of("somebody else"), ..submit(1) });
+    assert!(matches!(bench.apply(&adopt(&[1])), Err(Refusal::UnknownIntent)));
+}

@@ -10,7 +10,7 @@ const SHOWN = 20;
 const SHORTEST_AXIS_MS = 1000;
 
 /** How a result is drawn: `unknown` for every other one. */
-const tones = { succeeded: 'ok', refused: 'no', mismatched: 'no', not_sent: 'none', open: 'open', accepted: 'wait', in_progress: 'wait', rate_limited: 'wait', auth: 'wait', config: 'wait', forbidden: 'wait', server_error: 'wait' };
+const tones = { succeeded: 'ok', already_done: 'ok', rejected: 'no', mismatched: 'no', not_sent: 'none', open: 'open', accepted: 'wait', in_progress: 'wait', rate_limited: 'wait', auth: 'wait', config: 'wait', forbidden: 'wait', server_error: 'wait', uncertain: 'wait', key_burnt: 'wait', window_closed: 'wait' };
 /** How the end is drawn; an unfinished intent has none. */
 const finishes = { succeeded: 'ok', rejected: 'no', mismatched: 'no', held: 'held', abandoned: 'held', not_applied: 'off', cancelled: 'off', expired: 'off' };
 

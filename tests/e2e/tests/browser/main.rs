@@ -4,6 +4,7 @@ mod accepted;
 mod answers;
 mod bad_input;
 mod bodies;
+mod canonical_json;
 mod crashes;
 mod credentials;
 mod inbox;

@@ -50,7 +50,7 @@ async fn a_stored_refusal_settles_and_licenses_another_payment() -> Result<()> {
 async fn a_lost_refusal_is_replayed() -> Result<()> {
     let (bench, settled) = declined(json!({ "drop_after_commit": 1 })).await?;
     assert_eq!(verdict(&settled), ("rejected", Some("stored"), true));
-    assert_eq!(settled.intent.results(), ["network", "refused"]);
+    assert_eq!(settled.intent.results(), ["network", "rejected"]);
     assert_eq!(bench.shop.ledger()?.tally(), refused_once(2));
     assert!(bench.shop.ledger()?.wire()[1].replayed);
     Ok(())
@@ -68,7 +68,7 @@ async fn a_refusal_of_unknown_standing_licenses_nothing() -> Result<()> {
 async fn a_stored_refusal_settles_after_a_hiccup() -> Result<()> {
     let (bench, settled) = declined(json!({ "unavailable": 1 })).await?;
     assert_eq!(verdict(&settled), ("rejected", Some("stored"), true));
-    assert_eq!(settled.intent.results(), ["server_error", "refused"]);
+    assert_eq!(settled.intent.results(), ["server_error", "rejected"]);
     assert_eq!(bench.shop.ledger()?.tally(), refused_once(2));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rules::{Advice, names};
-use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE};
+use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE, Rule};
 use crate::core::key::Key;
 
 /// What kind of answer this is.
@@ -107,7 +107,7 @@ impl Contract {
     /// The server's name of what is already there, from an answer that a rule reads as `already_done`.
     pub fn resource(&self, key: &Key, facts: &Facts) -> Option<String> {
         let marks = Marks::of(self, key, facts);
-        let rule = self.rules.iter().find(|rule| rule.when.holds(facts, marks.replayed))?;
+        let rule = rule_for(self, facts, &marks)?;
         facts.text(rule.resource.as_ref()?).map(str::to_owned)
     }
 }
@@ -178,7 +178,7 @@ fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, 
     if marks.echo == Echo::Other {
         return (AnswerClass::OtherKey, false);
     }
-    if let Some(rule) = contract.rules.iter().find(|rule| rule.when.holds(facts, marks.replayed)) {
+    if let Some(rule) = rule_for(contract, facts, marks) {
         return (rule.then, rule.conclusive && rule.then == AnswerClass::Rejected);
     }
     let class = if let Some(class) = advised(contract, facts, marks).or_else(|| by_problem_type(facts)) {
@@ -194,6 +194,19 @@ fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, 
         }
     };
     (class, false)
+}
+
+/// The first rule that holds. One that settles by a status alone holds only in the server's own voice: a gateway has the
+/// same statuses (law 4).
+fn rule_for<'a>(contract: &'a Contract, facts: &Facts, marks: &Marks) -> Option<&'a Rule> {
+    let spoken = speaks_as_the_server(contract, facts, marks);
+    let told = |rule: &Rule| rule.when.header.is_some() || rule.when.pointer.is_some();
+    let settles = |rule: &Rule| {
+        use AnswerClass::{AlreadyDone, Mismatched, Rejected, Succeeded};
+        matches!(rule.then, Succeeded | AlreadyDone | Rejected | Mismatched)
+    };
+    let mut rules = contract.rules.iter();
+    rules.find(|rule| rule.when.holds(facts, marks.replayed) && (spoken || told(rule) || !settles(rule)))
 }
 
 /// What the server's own hints make of an error. Credentials are not mended by asking again, and a stored error is not
@@ -264,7 +277,7 @@ fn not_recognised(status: u16) -> AnswerClass {
 /// nothing.
 fn hides_a_rule(contract: &Contract, facts: &Facts) -> bool {
     let unread = !facts.document && !facts.body_empty;
-    unread && contract.rules.iter().any(|rule| rule.when.pointer.is_some() && rule.when.status.contains(&facts.status))
+    unread && contract.rules.iter().any(|rule| rule.when.pointer.is_some() && rule.when.fits_status(facts.status))
 }
 
 fn by_status(contract: &Contract, facts: &Facts, marks: &Marks) -> AnswerClass {

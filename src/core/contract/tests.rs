@@ -128,7 +128,7 @@ fn p5_2_only_a_rule_for_refusals_makes_one_conclusive() {
     let mut contract = generic();
     let when = When { status: vec![402], ..When::default() };
     contract.rules = vec![Rule { when, then: AnswerClass::Rejected, conclusive: true, resource: None }];
-    let says = |contract: &Contract| read(contract, &key(), &Observation::Reply(html(402)));
+    let says = |contract: &Contract| read(contract, &key(), &Observation::Reply(json(402)));
     assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: true, .. }));
     contract.rules[0].then = AnswerClass::Retry;
     assert!(matches!(says(&contract), AttemptReading::Answer { conclusive: false, .. }));

@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::{Request, State as Shared};
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
@@ -16,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::App;
+use crate::answers::IDEMPOTENT_REPLAYED;
 use crate::connection::Severed;
-use crate::idempotency::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
+use crate::dialect::Dialect;
+use crate::key::IDEMPOTENCY_KEY;
 use crate::problem::Problem;
 use crate::wire::Ticket;
 
@@ -46,6 +49,8 @@ pub(crate) struct Faults {
     html: u32,
     /// The handler never ends by itself.
     stall_handler: u32,
+    /// The card is declined, whatever it is.
+    decline: u32,
     /// A pause between handler and T1 that no timeout sees, as of a stopped process. The next
     /// request only.
     stall_before_commit_ms: u64,
@@ -78,6 +83,7 @@ impl Default for Faults {
             redirect: 0,
             html: 0,
             stall_handler: 0,
+            decline: 0,
             stall_before_commit_ms: 0,
             accept_ms: 0,
             crash_before_commit: 0,
@@ -99,6 +105,7 @@ pub(crate) struct Switchboard(Arc<Mutex<Faults>>);
 pub(crate) struct Plan {
     front: Option<Front>,
     stall_handler: bool,
+    decline: bool,
     stall_before_commit: Duration,
     accept: Duration,
     crash: Option<Crash>,
@@ -174,6 +181,7 @@ impl Faults {
             return plan;
         }
         plan.stall_handler = take_one(&mut self.stall_handler);
+        plan.decline = take_one(&mut self.decline);
         let stall = Duration::from_millis(std::mem::take(&mut self.stall_before_commit_ms));
         plan.stall_before_commit = stall.min(MAX_DELAY);
         plan.accept = Duration::from_millis(self.accept_ms).min(MAX_DELAY);
@@ -225,6 +233,11 @@ impl Plan {
         }
     }
 
+    /// The card is declined without being asked.
+    pub(crate) fn declines(&self) -> bool {
+        self.decline
+    }
+
     /// The client is told 202 and does not wait for the run.
     pub(crate) fn accepts(&self) -> bool {
         !self.accept.is_zero()
@@ -254,6 +267,7 @@ impl Plan {
             (None, Some(Lost::Drop)) => Some("drop_after_commit"),
             (None, Some(Lost::Hang)) => Some("hang_after_commit"),
             (None, None) if self.stall_handler => Some("stall_handler"),
+            (None, None) if self.decline => Some("decline"),
             (None, None) if !self.stall_before_commit.is_zero() => Some("stall_before_commit_ms"),
             (None, None) if !self.delay.is_zero() => Some("delay_ms"),
             (None, None) => None,
@@ -272,11 +286,13 @@ impl Front {
         }
     }
 
-    fn into_response(self) -> Response {
+    fn response(self, dialect: &Dialect) -> Response {
         match self {
             Self::Drop => Severed::response(),
-            Self::Unavailable { retry_after_s } => Problem::Unavailable { retry_after_s }.into_response(),
-            Self::Unauthorized => Problem::Unauthorized.into_response(),
+            Self::Unavailable { retry_after_s } => {
+                dialect.refusal(Problem::Unavailable { retry_after_s }).into_response()
+            }
+            Self::Unauthorized => dialect.refusal(Problem::Unauthorized).into_response(),
             Self::Redirect => (StatusCode::FOUND, [(LOCATION, HeaderValue::from_static("/login"))]).into_response(),
             Self::Html => Html(CAPTIVE_PORTAL).into_response(),
         }
@@ -284,15 +300,20 @@ impl Front {
 }
 
 /// Middleware around the payment endpoint: acts before and after it as the request's plan says.
-pub(crate) async fn inject(Shared(app): Shared<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn inject(
+    Shared(app): Shared<App>,
+    Extension(dialect): Extension<&'static Dialect>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let plan = app.faults.take_plan();
     if let (Some(fault), Some(ticket)) = (plan.name(), request.extensions().get::<Ticket>())
         && let Err(error) = ticket.fault(fault).await
     {
-        return Problem::from(error).into_response();
+        return dialect.refusal(error.into()).into_response();
     }
     if let Some(front) = plan.front {
-        return front.into_response();
+        return front.response(dialect);
     }
     request.extensions_mut().insert(plan.clone());
     let mut response = next.run(request).await;

@@ -24,7 +24,7 @@ pub struct Counters {
     pub reservations: i64,
     /// Times the handler was started.
     pub executions: i64,
-    /// Runs whose T1 committed: charges and definite refusals.
+    /// Runs whose T1 committed: charges, definite refusals and unknown outcomes.
     pub commits: i64,
     /// Charges that exist.
     pub effects: i64,
@@ -36,6 +36,8 @@ pub struct Counters {
     pub mismatches: i64,
     /// Requests whose key had expired.
     pub expired: i64,
+    /// Requests whose key a lookup had sealed.
+    pub sealed: i64,
     /// Reservations taken over after their lease.
     pub takeovers: i64,
     /// Runs that came too late to commit and were rolled back.
@@ -48,11 +50,15 @@ pub struct Counters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Effect {
     pub id: String,
+    /// The contract it was made under; `own` is `/payments`.
+    pub mode: String,
     pub scope: String,
     pub key_hash: String,
     pub amount: i64,
     pub currency: String,
     pub order: Option<String>,
+    /// False: the processor's reply was lost, and the server does not know of this charge.
+    pub known: bool,
     pub at_ms: i64,
 }
 
@@ -61,6 +67,8 @@ pub struct Effect {
 pub struct WireEntry {
     pub seq: i64,
     pub at_ms: i64,
+    /// The contract of the path it came to.
+    pub mode: String,
     pub method: String,
     pub path: String,
     /// `None` if the request carried no well-formed key.
@@ -111,14 +119,15 @@ const COUNTERS: &str = "SELECT
     (SELECT count(*) FROM wire WHERE decision = 'in_progress') AS conflicts,
     (SELECT count(*) FROM wire WHERE decision = 'mismatch') AS mismatches,
     (SELECT count(*) FROM wire WHERE decision = 'expired') AS expired,
+    (SELECT count(*) FROM wire WHERE decision = 'sealed') AS sealed,
     (SELECT count(*) FROM runs WHERE took_over IS NOT NULL) AS takeovers,
     (SELECT count(*) FROM runs WHERE ended = 'stale') AS stale,
     (SELECT count(*) FROM runs WHERE ended = 'already_applied') AS already_applied";
 
-const EFFECTS: &str = "SELECT id, scope, key_hash, amount, currency, order_ref, at_ms
+const EFFECTS: &str = "SELECT id, mode, scope, key_hash, amount, currency, order_ref, known, at_ms
     FROM effects ORDER BY at_ms, id";
 
-const WIRE: &str = "SELECT seq, at_ms, method, path, key, key_hash, body_sha256, scope, status,
+const WIRE: &str = "SELECT seq, at_ms, mode, method, path, key, key_hash, body_sha256, scope, status,
     decision IS 'replay' AS replayed, answered, fault FROM wire ORDER BY seq";
 
 fn all<T>(connection: &Connection, sql: &str, read: fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Vec<T>> {
@@ -136,6 +145,7 @@ fn read_counters(row: &Row<'_>) -> rusqlite::Result<Counters> {
         conflicts: row.get("conflicts")?,
         mismatches: row.get("mismatches")?,
         expired: row.get("expired")?,
+        sealed: row.get("sealed")?,
         takeovers: row.get("takeovers")?,
         stale: row.get("stale")?,
         already_applied: row.get("already_applied")?,
@@ -145,11 +155,13 @@ fn read_counters(row: &Row<'_>) -> rusqlite::Result<Counters> {
 fn read_effect(row: &Row<'_>) -> rusqlite::Result<Effect> {
     Ok(Effect {
         id: row.get("id")?,
+        mode: row.get("mode")?,
         scope: row.get("scope")?,
         key_hash: row.get("key_hash")?,
         amount: row.get("amount")?,
         currency: row.get("currency")?,
         order: row.get("order_ref")?,
+        known: row.get("known")?,
         at_ms: row.get("at_ms")?,
     })
 }
@@ -158,6 +170,7 @@ fn read_wire_entry(row: &Row<'_>) -> rusqlite::Result<WireEntry> {
     Ok(WireEntry {
         seq: row.get("seq")?,
         at_ms: row.get("at_ms")?,
+        mode: row.get("mode")?,
         method: row.get("method")?,
         path: row.get("path")?,
         key: row.get("key")?,

@@ -8,16 +8,24 @@
 //! Between the two stands the token: whoever no longer holds the reservation's token commits
 //! nothing, however late it wakes up.
 
+mod asking;
+mod rows;
+
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
+pub(crate) use self::asking::{Finding, Standing};
 pub use crate::inspect::{Counters, Effect, Inspection, WireEntry, inspect};
 
-use crate::database::{Database, DatabaseError, millis, now_ms};
-use crate::decide::{Decision, Fingerprint, Record, State, Token, decide};
-use crate::payments::{Answer, Charge};
+use self::rows::Book;
+use crate::answers::Stored;
+use crate::clock::{Clock, millis};
+use crate::database::{Database, DatabaseError};
+use crate::decide::{Decision, End, Fingerprint, PastRetention, Token, decide};
+use crate::dialect::{Dialect, Retention};
+use crate::payments::Charge;
 
 /// How long a used key is refused after its answer was pruned. Clients keep unsent work for days,
 /// and networks have delivered requests later than anyone expects.
@@ -27,13 +35,15 @@ const TOMBSTONE_HORIZON: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
     pub(crate) database: Database,
+    pub(crate) clock: Clock,
     pub(crate) lease: Duration,
     pub(crate) retention: Duration,
 }
 
-/// What an idempotency key is unique within: one caller's keys say nothing about another's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an idempotency key is unique within: a contract, and a caller.
+#[derive(Debug, Clone)]
 pub(crate) struct Slot {
+    pub(crate) dialect: &'static Dialect,
     pub(crate) scope: String,
     pub(crate) key: String,
 }
@@ -43,28 +53,22 @@ pub(crate) struct Slot {
 pub(crate) struct Run {
     slot: Slot,
     token: Token,
+    /// One life of the key: a contract that forgets keys gives them another, and one effect in each.
+    life: i64,
+    first_seen: i64,
+    /// Made by an earlier run of this life that did not live to know.
+    pub(crate) made: Option<Charge>,
 }
 
 /// What a keyed request met.
 #[derive(Debug)]
 pub(crate) enum Reservation {
     Granted(Run),
-    Replay(Answer),
+    Replay(Stored),
     InProgress,
     Mismatch,
     Expired,
-}
-
-/// What is known of a key, for whoever asks without wanting to run.
-#[derive(Debug)]
-pub(crate) enum Standing {
-    /// Never used, or freed by a transient failure.
-    Unknown,
-    /// A run was granted and has not ended. If its process died, this stays so until a request to
-    /// pay takes it over.
-    InProgress,
-    Stored(Answer),
-    Expired,
+    Sealed,
 }
 
 /// How T1 ended.
@@ -81,30 +85,13 @@ pub(crate) enum Completion {
 impl Ledger {
     /// T0: reads the record, decides, and reserves if the decision says so.
     pub(crate) async fn reserve(&self, slot: Slot, fingerprint: Fingerprint) -> Result<Reservation, DatabaseError> {
-        let lease = self.lease;
+        let (lease, clock) = (self.lease, self.clock.clone());
         self.database
             .run(move |connection| {
                 let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let reservation = reserve(&tx, slot, fingerprint, lease)?;
+                let reservation = reserve(&tx, slot, fingerprint, clock.now_ms(), lease)?;
                 tx.commit()?;
                 Ok(reservation)
-            })
-            .await
-    }
-
-    /// Reads what is known of a slot. Nothing is reserved, taken over or written.
-    pub(crate) async fn look_up(&self, slot: Slot) -> Result<Standing, DatabaseError> {
-        self.database
-            .run(move |connection| {
-                let tx = connection.transaction()?;
-                Ok(match find(&tx, &slot)?.map(|record| record.state) {
-                    None => Standing::Unknown,
-                    Some(State::InProgress { .. }) => Standing::InProgress,
-                    Some(State::Completed { expires_at }) if now_ms() < expires_at => {
-                        Standing::Stored(read_answer(&tx, &slot)?)
-                    }
-                    Some(State::Completed { .. } | State::Tombstone) => Standing::Expired,
-                })
             })
             .await
     }
@@ -112,34 +99,36 @@ impl Ledger {
     /// Notes that the handler is about to run. On its own, because "granted" and "ran" are
     /// different facts after a crash.
     pub(crate) async fn start(&self, run: &Run) -> Result<(), DatabaseError> {
-        let token = run.token;
+        let (token, now) = (run.token, self.clock.now_ms());
         self.database
             .run(move |connection| {
-                connection.execute("UPDATE runs SET started_at = ?2 WHERE token = ?1", params![token.0, now_ms()])?;
+                connection.execute("UPDATE runs SET started_at = ?2 WHERE token = ?1", params![token.0, now])?;
                 Ok(())
             })
             .await
     }
 
-    /// T1: the effect, the answer and the completion, or none of them.
+    /// T1: the effect, the answer and the completion, or none of them. `unheard`: a charge that the
+    /// processor made and the server does not know of.
     pub(crate) async fn complete(
         &self,
         run: &Run,
-        answer: Answer,
-        charge: Option<Charge>,
+        stored: Stored,
+        unheard: Option<Charge>,
     ) -> Result<Completion, DatabaseError> {
-        let (run, retention) = (run.clone(), self.retention);
+        let (run, configured, clock) = (run.clone(), self.retention, self.clock.clone());
         self.database
             .run(move |connection| {
+                let now = clock.now_ms();
                 let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let completion = complete(&tx, &run, &answer, charge.as_ref(), retention)?;
+                let completion = complete(&tx, &run, &stored, unheard.as_ref(), now, configured)?;
                 if completion == Completion::Committed {
                     tx.commit()?;
                     return Ok(completion);
                 }
                 tx.rollback()?;
                 let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                record_rollback(&tx, &run, completion)?;
+                record_rollback(&tx, &run, completion, now)?;
                 tx.commit()?;
                 Ok(completion)
             })
@@ -153,31 +142,34 @@ impl Ledger {
         self.database
             .run(move |connection| {
                 let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let released = tx.execute(
-                    "DELETE FROM reservations
-                     WHERE scope = ?1 AND key = ?2 AND state = 'in_progress' AND token = ?3",
-                    params![run.slot.scope, run.slot.key, run.token.0],
-                )?;
-                end_run(&tx, run.token, if released == 1 { "released" } else { "stale" })?;
+                let released = rows::free(&tx, &run.slot, run.token)?;
+                end_run(&tx, run.token, if released { "released" } else { "stale" })?;
                 tx.commit()
             })
             .await
     }
 
     /// Prunes the answers whose retention is over, leaving tombstones, and tombstones past their
-    /// horizon. Refusing an expired key does not wait for this: [`decide`] goes by the time.
+    /// horizon. Two kinds stay for good: seals, which are a promise, and outcomes that are unknown,
+    /// which no effect will ever tell. Refusing an expired key does not wait for this: [`decide`]
+    /// goes by the time.
     pub(crate) async fn sweep(&self) -> Result<(), DatabaseError> {
+        let now = self.clock.now_ms();
         self.database
-            .run(|connection| {
+            .run(move |connection| {
                 let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                let now = now_ms();
                 tx.execute(
                     "UPDATE reservations
                      SET state = 'tombstone', status = NULL, content_type = NULL, body = NULL
                      WHERE state = 'completed' AND expires_at <= ?1",
                     [now],
                 )?;
-                tx.execute("DELETE FROM reservations WHERE state = 'tombstone' AND tombstone_until <= ?1", [now])?;
+                tx.execute(
+                    "DELETE FROM reservations
+                     WHERE state = 'tombstone' AND tombstone_until <= ?1
+                       AND sealed = 0 AND outcome IS NOT 'unknown'",
+                    [now],
+                )?;
                 tx.commit()
             })
             .await
@@ -199,59 +191,56 @@ fn reserve(
     tx: &Transaction<'_>,
     slot: Slot,
     fingerprint: Fingerprint,
+    now: i64,
     lease: Duration,
 ) -> rusqlite::Result<Reservation> {
-    let now = now_ms();
-    let record = find(tx, &slot)?;
-    Ok(match decide(record.as_ref(), now, fingerprint) {
+    let lease_until = now.saturating_add(millis(lease));
+    let policy = slot.dialect.policy;
+    let found = rows::find(tx, &slot)?;
+    Ok(match decide(found.as_ref().map(|row| &row.record), now, fingerprint, policy) {
         Decision::Execute => {
             let token = grant_run(tx, &slot, None, now)?;
-            tx.execute(
-                "INSERT INTO reservations
-                 (scope, key, key_hash, fingerprint, state, token, lease_until, first_seen)
-                 VALUES (?1, ?2, ?3, ?4, 'in_progress', ?5, ?6, ?7)",
-                params![
-                    slot.scope,
-                    slot.key,
-                    key_hash(&slot.key),
-                    fingerprint.0,
-                    token.0,
-                    now.saturating_add(millis(lease)),
-                    now,
-                ],
-            )?;
-            Reservation::Granted(Run { slot, token })
+            let life = match policy.past_retention {
+                PastRetention::Refused => 0,
+                PastRetention::Forgotten => token.0,
+            };
+            rows::insert(tx, &slot, fingerprint, Book { token, life, lease_until, first_seen: now })?;
+            Reservation::Granted(Run { slot, token, life, first_seen: now, made: None })
         }
         Decision::TakeOver { stale } => {
             let token = grant_run(tx, &slot, Some(stale), now)?;
-            tx.execute(
-                "UPDATE reservations SET token = ?4, lease_until = ?5
-                 WHERE scope = ?1 AND key = ?2 AND token = ?3",
-                params![slot.scope, slot.key, stale.0, token.0, now.saturating_add(millis(lease)),],
-            )?;
-            Reservation::Granted(Run { slot, token })
+            regrant(tx, slot, fingerprint, token, stale, lease_until)?
         }
-        Decision::Replay => Reservation::Replay(read_answer(tx, &slot)?),
+        Decision::Again { ended } => {
+            let token = grant_run(tx, &slot, None, now)?;
+            regrant(tx, slot, fingerprint, token, ended, lease_until)?
+        }
+        Decision::Replay => Reservation::Replay(rows::read_stored(tx, &slot)?),
         Decision::InProgress => Reservation::InProgress,
         Decision::Mismatch => Reservation::Mismatch,
         Decision::Expired => Reservation::Expired,
+        Decision::Sealed => Reservation::Sealed,
     })
 }
 
-fn find(tx: &Transaction<'_>, slot: &Slot) -> rusqlite::Result<Option<Record>> {
-    tx.query_row(
-        "SELECT fingerprint, state, token, lease_until, expires_at
-         FROM reservations WHERE scope = ?1 AND key = ?2",
-        params![slot.scope, slot.key],
-        read_record,
-    )
-    .optional()
+/// The same life of the key under a new token.
+fn regrant(
+    tx: &Transaction<'_>,
+    slot: Slot,
+    fingerprint: Fingerprint,
+    token: Token,
+    before: Token,
+    lease_until: i64,
+) -> rusqlite::Result<Reservation> {
+    let (life, first_seen) = rows::reopen(tx, &slot, fingerprint, before, token, lease_until)?;
+    let made = rows::effect_of_life(tx, &slot, life)?;
+    Ok(Reservation::Granted(Run { slot, token, life, first_seen, made }))
 }
 
 fn grant_run(tx: &Transaction<'_>, slot: &Slot, stale: Option<Token>, now: i64) -> rusqlite::Result<Token> {
     tx.execute(
-        "INSERT INTO runs (scope, key_hash, took_over, granted_at) VALUES (?1, ?2, ?3, ?4)",
-        params![slot.scope, key_hash(&slot.key), stale.map(|token| token.0), now],
+        "INSERT INTO runs (mode, scope, key_hash, took_over, granted_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![slot.dialect.name, slot.scope, key_hash(&slot.key), stale.map(|token| token.0), now],
     )?;
     Ok(Token(tx.last_insert_rowid()))
 }
@@ -259,70 +248,39 @@ fn grant_run(tx: &Transaction<'_>, slot: &Slot, stale: Option<Token>, now: i64) 
 fn complete(
     tx: &Transaction<'_>,
     run: &Run,
-    answer: &Answer,
-    charge: Option<&Charge>,
-    retention: Duration,
+    stored: &Stored,
+    unheard: Option<&Charge>,
+    now: i64,
+    configured: Duration,
 ) -> rusqlite::Result<Completion> {
-    let now = now_ms();
-    let expires_at = now.saturating_add(millis(retention));
+    let expires_at = match run.slot.dialect.retention {
+        Retention::Configured => now.saturating_add(millis(configured)),
+        Retention::SinceFirst(kept) => run.first_seen.saturating_add(millis(kept)),
+    };
     // The guard comes before the insert: otherwise the unique key of `effects` would answer for
     // it, and a lost guard would go unseen.
-    let completed = tx.execute(
-        "UPDATE reservations
-         SET state = 'completed', status = ?4, content_type = ?5, body = ?6, effect_id = ?7,
-             expires_at = ?8, tombstone_until = ?9
-         WHERE scope = ?1 AND key = ?2 AND state = 'in_progress' AND token = ?3",
-        params![
-            run.slot.scope,
-            run.slot.key,
-            run.token.0,
-            answer.status,
-            answer.content_type,
-            answer.body,
-            charge.map(|charge| charge.id.as_str()),
-            expires_at,
-            expires_at.saturating_add(millis(TOMBSTONE_HORIZON)),
-        ],
-    )?;
-    if completed == 0 {
+    let tombstone_until = expires_at.saturating_add(millis(TOMBSTONE_HORIZON));
+    if !rows::close(tx, &run.slot, run.token, stored, expires_at, tombstone_until)? {
         return Ok(Completion::Stale);
     }
-    if let Some(charge) = charge
-        && !insert_effect(tx, &run.slot, charge, now)?
-    {
-        return Ok(Completion::AlreadyApplied);
+    match (&run.made, &stored.charge, unheard) {
+        (Some(made), _, _) => rows::hear_of(tx, &made.id)?,
+        (None, Some(charge), _) if !rows::insert_effect(tx, &run.slot, run.life, charge, true, now)? => {
+            return Ok(Completion::AlreadyApplied);
+        }
+        (None, None, Some(charge)) if !rows::insert_effect(tx, &run.slot, run.life, charge, false, now)? => {
+            return Ok(Completion::AlreadyApplied);
+        }
+        (None, _, _) => {}
     }
     end_run(tx, run.token, "committed")?;
     Ok(Completion::Committed)
 }
 
-/// False if this slot already has an effect.
-fn insert_effect(tx: &Transaction<'_>, slot: &Slot, charge: &Charge, now: i64) -> rusqlite::Result<bool> {
-    let inserted = tx.execute(
-        "INSERT INTO effects (id, scope, intent_key, key_hash, amount, currency, order_ref, at_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         ON CONFLICT (scope, intent_key) DO NOTHING",
-        params![
-            charge.id,
-            slot.scope,
-            slot.key,
-            key_hash(&slot.key),
-            charge.amount,
-            charge.currency,
-            charge.order,
-            now,
-        ],
-    )?;
-    Ok(inserted == 1)
-}
-
-fn record_rollback(tx: &Transaction<'_>, run: &Run, completion: Completion) -> rusqlite::Result<()> {
+fn record_rollback(tx: &Transaction<'_>, run: &Run, completion: Completion, now: i64) -> rusqlite::Result<()> {
     if completion == Completion::AlreadyApplied {
-        tx.execute(
-            "UPDATE reservations SET state = 'tombstone', tombstone_until = ?4
-             WHERE scope = ?1 AND key = ?2 AND state = 'in_progress' AND token = ?3",
-            params![run.slot.scope, run.slot.key, run.token.0, now_ms().saturating_add(millis(TOMBSTONE_HORIZON)),],
-        )?;
+        let tombstone_until = now.saturating_add(millis(TOMBSTONE_HORIZON));
+        rows::bury(tx, &run.slot, run.token, End::Applied, tombstone_until)?;
         return end_run(tx, run.token, "already_applied");
     }
     end_run(tx, run.token, "stale")
@@ -331,23 +289,4 @@ fn record_rollback(tx: &Transaction<'_>, run: &Run, completion: Completion) -> r
 fn end_run(tx: &Transaction<'_>, token: Token, ended: &str) -> rusqlite::Result<()> {
     tx.execute("UPDATE runs SET ended = ?2 WHERE token = ?1", params![token.0, ended])?;
     Ok(())
-}
-
-fn read_record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let state: String = row.get("state")?;
-    let state = match state.as_str() {
-        "in_progress" => State::InProgress { token: Token(row.get("token")?), lease_until: row.get("lease_until")? },
-        "completed" => State::Completed { expires_at: row.get("expires_at")? },
-        // Anything else must never run the handler.
-        _ => State::Tombstone,
-    };
-    Ok(Record { fingerprint: Fingerprint(row.get("fingerprint")?), state })
-}
-
-fn read_answer(tx: &Transaction<'_>, slot: &Slot) -> rusqlite::Result<Answer> {
-    tx.query_row(
-        "SELECT status, content_type, body FROM reservations WHERE scope = ?1 AND key = ?2",
-        params![slot.scope, slot.key],
-        |row| Ok(Answer { status: row.get("status")?, content_type: row.get("content_type")?, body: row.get("body")? }),
-    )
 }

@@ -7,23 +7,34 @@
 //! | `connection` | accepts; can close without an answer |
 //! | `wire` | writes down what arrived |
 //! | `faults` | what goes wrong on purpose |
-//! | `idempotency` | key, caller, fingerprint; replays, refuses or runs |
+//! | `dialect` | the contracts, as data: the server's own and eight providers' |
+//! | `key`, `caller` | whose request this is, under which key |
+//! | `idempotency` | fingerprint; replays, refuses or runs |
 //! | [`decide`] | what a key may do: a pure function |
 //! | [`ledger`] | T0 and T1, the two transactions around the handler |
 //! | [`payments`] | the handler, which knows nothing of all this |
+//! | `answers` | what is sent the first time, and what ever after |
 //! | `status` | answers who asks after a payment, changing nothing |
+//! | `lookup` | answers who reconciles, and seals the key if nothing happened |
+//! | `clock` | the one clock, which the test bench may set forward |
 //! | [`mod@inspect`], `control` | what happened, read from the file or over HTTP |
 
 #![forbid(unsafe_code)]
 
+mod answers;
+mod caller;
+mod clock;
 mod connection;
 mod control;
 mod database;
 pub mod decide;
+mod dialect;
 mod faults;
 mod idempotency;
 pub mod inspect;
+mod key;
 pub mod ledger;
+mod lookup;
 pub mod payments;
 mod problem;
 mod static_files;
@@ -34,20 +45,27 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{any, get};
+use axum::{Extension, Router};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::cors::CorsLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
 
+pub use crate::database::OpenError;
+
+use crate::answers::IDEMPOTENT_REPLAYED;
+use crate::clock::Clock;
 use crate::database::Database;
+use crate::dialect::{Dialect, HINTS, KEY_HEADERS, OWN, PROVIDERS};
 use crate::faults::Switchboard;
-use crate::idempotency::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
+use crate::key::IDEMPOTENCY_KEY;
 use crate::ledger::Ledger;
 
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(600);
@@ -65,11 +83,12 @@ pub struct Config {
     /// How long a reservation holds before another request may take it over. Longer than
     /// `handler_timeout`.
     pub lease: Duration,
-    /// How long a stored answer is replayed. Afterwards its key is refused with 410.
+    /// How long a stored answer is replayed under `/payments`. Afterwards its key is refused with 410.
+    /// The providers' contracts have their own.
     pub retention: Duration,
     /// Origins whose pages may call the server, compared exactly.
     pub allowed_origins: Vec<String>,
-    /// Mounts `/control`: fault switches, reset and state. Loopback only.
+    /// Mounts `/control`: fault switches, clock, reset and state. Loopback only.
     pub control: bool,
     /// Directories of files to serve, each under a path prefix such as `/` or `/pkg`.
     pub static_roots: Vec<(String, PathBuf)>,
@@ -114,7 +133,7 @@ pub enum StartError {
     #[error("files cannot be served under {0:?}; use a path of plain words that is not used yet")]
     BadStaticPrefix(String),
     #[error("cannot open the database {path}: {source}")]
-    Database { path: PathBuf, source: rusqlite::Error },
+    Database { path: PathBuf, source: OpenError },
     #[error("cannot listen on {addr}: {source}")]
     Listen { addr: SocketAddr, source: std::io::Error },
 }
@@ -124,6 +143,7 @@ pub enum StartError {
 struct App {
     ledger: Ledger,
     database: Database,
+    clock: Clock,
     faults: Switchboard,
     handler_timeout: Duration,
     executions: TaskTracker,
@@ -141,9 +161,16 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let addr = listener.local_addr().map_err(listen)?;
 
+    let clock = Clock::default();
     let app = App {
-        ledger: Ledger { database: database.clone(), lease: config.lease, retention: config.retention },
+        ledger: Ledger {
+            database: database.clone(),
+            clock: clock.clone(),
+            lease: config.lease,
+            retention: config.retention,
+        },
         database,
+        clock,
         faults: Switchboard::default(),
         handler_timeout: config.handler_timeout,
         executions: TaskTracker::new(),
@@ -202,19 +229,32 @@ fn parse_origin(origin: &str) -> Option<HeaderValue> {
 }
 
 fn router(app: App, config: &Config, origins: Vec<HeaderValue>) -> Router {
-    let payments = any(not_a_post)
-        .post(idempotency::pay)
-        .layer(from_fn_with_state(app.clone(), faults::inject))
-        .layer(from_fn_with_state(app.clone(), wire::record));
-    let mut router =
-        Router::new().route("/payments", payments).route(status::PATH, status::route()).route("/health", get(health));
+    let mut router = Router::new().route("/health", get(health));
+    for dialect in PROVIDERS.into_iter().chain([&OWN]) {
+        router = router.merge(contract(&app, dialect));
+    }
     if config.control {
         router = router.merge(control::routes());
     }
     for (prefix, root) in &config.static_roots {
         router = static_files::mount(router, prefix, root);
     }
-    router.layer(cors(origins)).with_state(app)
+    let clock = app.clock.clone();
+    let date = SetResponseHeaderLayer::overriding(DATE, move |_: &Response| clock.http_date());
+    router.layer(cors(origins)).layer(date).with_state(app)
+}
+
+/// The endpoints of one contract.
+fn contract(app: &App, dialect: &'static Dialect) -> Router<App> {
+    let payments = any(not_a_post)
+        .post(idempotency::pay)
+        .layer(from_fn_with_state(app.clone(), faults::inject))
+        .layer(from_fn_with_state(app.clone(), wire::record));
+    Router::new()
+        .route(&dialect.path("/payments"), payments)
+        .route(&dialect.path(status::PATH), status::route())
+        .route(&dialect.path(lookup::PATH), lookup::route())
+        .layer(Extension(dialect))
 }
 
 async fn health() -> StatusCode {
@@ -227,11 +267,13 @@ async fn not_a_post() -> StatusCode {
 }
 
 fn cors(origins: Vec<HeaderValue>) -> CorsLayer {
+    let sent = [CONTENT_TYPE, AUTHORIZATION].into_iter().chain(KEY_HEADERS);
+    let read = [RETRY_AFTER, DATE, LOCATION, IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED].into_iter().chain(HINTS);
     CorsLayer::new()
         .allow_origin(origins)
-        .allow_methods([Method::GET, Method::POST])
-        .allow_headers([CONTENT_TYPE, IDEMPOTENCY_KEY, AUTHORIZATION])
-        .expose_headers([RETRY_AFTER, DATE, LOCATION, IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED])
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::PATCH])
+        .allow_headers(sent.collect::<Vec<_>>())
+        .expose_headers(read.collect::<Vec<_>>())
         .max_age(PREFLIGHT_MAX_AGE)
 }
 

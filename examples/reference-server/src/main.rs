@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use reference_server::{Config, start};
 
-/// Serves POST /payments with idempotency keys, on one SQLite file.
+/// Serves POST /payments with idempotency keys, and eight providers' contracts, on one SQLite file.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Options {
@@ -18,7 +18,7 @@ struct Options {
     /// The SQLite file, created if absent.
     #[arg(long)]
     database: PathBuf,
-    /// Mount /control: fault switches, reset and state. Loopback only.
+    /// Mount /control: fault switches, clock, reset and state. Loopback only.
     #[arg(long)]
     control: bool,
     /// An origin whose pages may call the server. May be repeated.
@@ -30,7 +30,7 @@ struct Options {
     /// How long a reservation holds before it may be taken over.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     lease_ms: u64,
-    /// How long a stored answer is replayed before its key is refused with 410.
+    /// How long a stored answer of /payments is replayed before its key is refused with 410.
     #[arg(long, value_name = "N", default_value_t = 86_400_000)]
     retention_ms: u64,
     /// Serve the files of a directory under a path, for example /pkg=./pkg. May be repeated.

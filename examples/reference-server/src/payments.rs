@@ -1,19 +1,19 @@
 //! The business: what a payment is, and how a card is charged.
 //!
-//! Nothing here knows about idempotency keys. The handler says how its answer may be treated by
-//! its type, [`Outcome`], so that the layer above never has to guess from a status code.
+//! Nothing here knows about idempotency keys or HTTP. The handler says how its end may be treated
+//! by its type, [`Outcome`], so that the layer above never has to guess from a status code.
 
 use std::fmt;
 
-use axum::http::StatusCode;
 use serde::Deserialize;
-use serde_json::json;
 use uuid::Uuid;
-
-use crate::problem::{PROBLEM_JSON, Problem};
 
 const DECLINED_CARD: &str = "tok_declined";
 const FLAKY_CARD: &str = "tok_flaky";
+/// Charged, and nobody hears of it.
+const LOST_REPLY_CARD: &str = "tok_lost_reply";
+/// Not charged, which nobody hears of either.
+const LOST_REQUEST_CARD: &str = "tok_lost_request";
 const MAX_ORDER_CHARS: usize = 128;
 /// The greatest amount that a JavaScript client reads exactly.
 const MAX_AMOUNT: i64 = 9_007_199_254_740_991;
@@ -43,22 +43,15 @@ impl fmt::Debug for CardToken {
 /// How the handler ended.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The answer is a property of the request: store it, and send it to every repetition.
-    Definite {
-        answer: Answer,
-        /// What has to become true together with the answer. `None`: a definite refusal.
-        effect: Option<Charge>,
-    },
-    /// The answer is a property of the moment, and nothing happened: store nothing, free the key.
+    /// The charge has to become true together with the answer.
+    Paid(Charge),
+    /// A definite refusal: nothing was charged.
+    Declined,
+    /// The processor was asked and its reply was lost. What it did is `charge`: it stands in the
+    /// processor's books, for the tests to count, and the server itself does not know of it.
+    Unknown { charge: Option<Charge> },
+    /// A failure of the moment, before anything happened: store nothing, free the key.
     Transient,
-}
-
-/// An HTTP answer as it is stored: a replay sends these bytes again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub status: u16,
-    pub content_type: String,
-    pub body: Vec<u8>,
 }
 
 /// A row for the `effects` table: money taken.
@@ -112,39 +105,20 @@ fn is_json(content_type: &str) -> bool {
 /// not simply be taken over.
 pub async fn authorize(payment: &Payment) -> Outcome {
     match payment.card.0.as_str() {
-        DECLINED_CARD => Outcome::Definite {
-            answer: Answer {
-                status: Problem::Declined.status().as_u16(),
-                content_type: PROBLEM_JSON.to_owned(),
-                body: Problem::Declined.body().to_string().into_bytes(),
-            },
-            effect: None,
-        },
+        DECLINED_CARD => Outcome::Declined,
         FLAKY_CARD => Outcome::Transient,
-        _ => approve(payment),
+        LOST_REPLY_CARD => Outcome::Unknown { charge: Some(charge(payment)) },
+        LOST_REQUEST_CARD => Outcome::Unknown { charge: None },
+        _ => Outcome::Paid(charge(payment)),
     }
 }
 
-fn approve(payment: &Payment) -> Outcome {
-    let charge = Charge {
+fn charge(payment: &Payment) -> Charge {
+    Charge {
         id: format!("pay_{}", Uuid::new_v4().simple()),
         amount: payment.amount,
         currency: payment.currency.clone(),
         order: payment.order.clone(),
-    };
-    let receipt = json!({
-        "id": charge.id,
-        "status": "paid",
-        "amount": charge.amount,
-        "currency": charge.currency,
-    });
-    Outcome::Definite {
-        answer: Answer {
-            status: StatusCode::CREATED.as_u16(),
-            content_type: "application/json".to_owned(),
-            body: receipt.to_string().into_bytes(),
-        },
-        effect: Some(charge),
     }
 }
 

@@ -12,6 +12,7 @@ use tower_http::services::ServeDir;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::App;
+use crate::dialect::PROVIDERS;
 
 /// `wasm-unsafe-eval` lets the page compile WebAssembly and nothing else; without it a page under
 /// `script-src 'self'` cannot start the queue.
@@ -22,12 +23,14 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 /// Files are compressed anew for every request: a higher level costs more time than it saves bytes.
 const LEVEL: CompressionLevel = CompressionLevel::Precise(3);
 
-/// Paths that belong to the server.
+/// Paths that belong to the server, besides the contracts'.
 const RESERVED: [&str; 3] = ["/payments", "/health", "/control"];
 
 /// Whether files can be served under `prefix`: `/` or `/word/word`, not one of the server's paths.
 pub(crate) fn is_prefix(prefix: &str) -> bool {
-    let free = RESERVED.iter().all(|reserved| prefix != *reserved && !prefix.starts_with(&format!("{reserved}/")));
+    let contracts = PROVIDERS.iter().map(|dialect| dialect.path(""));
+    let mut reserved = RESERVED.into_iter().map(str::to_owned).chain(contracts);
+    let free = reserved.all(|reserved| prefix != reserved && !prefix.starts_with(&format!("{reserved}/")));
     let plain = |segment: &str| {
         !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };

@@ -4,17 +4,18 @@
 //! is about requests to pay. Like a payment's, its answer carries the key's echo only if it is
 //! stored under the key.
 
-use axum::Json;
 use axum::extract::State as Shared;
 use axum::http::header::{CACHE_CONTROL, LOCATION, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
+use axum::{Extension, Json};
 use serde_json::json;
 use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::App;
-use crate::idempotency::{key, presented_key, scope, stored};
+use crate::caller::scope;
+use crate::dialect::Dialect;
 use crate::ledger::{Slot, Standing};
 use crate::problem::{IN_PROGRESS_RETRY_AFTER_S, Problem};
 
@@ -26,18 +27,34 @@ pub(crate) fn route() -> MethodRouter<App> {
 }
 
 /// The answer to a payment that will be made later: 202, where to ask, and when.
-pub(crate) fn accepted() -> Response {
-    ([(LOCATION, HeaderValue::from_static(PATH))], processing()).into_response()
+pub(crate) fn accepted(dialect: &Dialect) -> Response {
+    let mut response = processing();
+    if let Ok(location) = HeaderValue::from_str(&dialect.path(PATH)) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
 }
 
-/// `GET /payments/status`, with the `Idempotency-Key` and `Authorization` of the payment.
-async fn look_up(Shared(app): Shared<App>, headers: HeaderMap) -> Result<Response, Problem> {
-    let presented = presented_key(&headers)?;
-    let slot = Slot { key: key(&headers)?, scope: scope(&headers)? };
+/// `GET /payments/status`, with the key and the `Authorization` of the payment.
+async fn look_up(
+    Shared(app): Shared<App>,
+    Extension(dialect): Extension<&'static Dialect>,
+    headers: HeaderMap,
+) -> Response {
+    match standing(&app, dialect, &headers).await {
+        Ok(answer) => answer,
+        Err(problem) => dialect.refusal(problem).into_response(),
+    }
+}
+
+async fn standing(app: &App, dialect: &'static Dialect, headers: &HeaderMap) -> Result<Response, Problem> {
+    let key = dialect.key_asked_after(headers)?;
+    let slot = Slot { dialect, scope: scope(headers)?, key: key.text.clone() };
     match app.ledger.look_up(slot).await? {
         Standing::InProgress => Ok(processing()),
-        Standing::Stored(answer) => Ok(stored(answer, presented, true)),
+        Standing::Stored(stored) => Ok(stored.repeated(dialect, Some(&key))),
         Standing::Expired => Err(Problem::KeyExpired),
+        Standing::Sealed => Err(Problem::KeySealed),
         Standing::Unknown => Err(Problem::UnknownKey),
     }
 }

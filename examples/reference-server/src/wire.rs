@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State as Shared};
 use axum::http::request::Parts;
@@ -14,9 +15,10 @@ use rusqlite::params;
 use sha2::{Digest, Sha256};
 
 use crate::App;
+use crate::caller::scope;
 use crate::connection::Severed;
-use crate::database::{Database, DatabaseError, now_ms};
-use crate::idempotency::{key, scope};
+use crate::database::{Database, DatabaseError};
+use crate::dialect::Dialect;
 use crate::ledger::{hex, key_hash};
 use crate::problem::Problem;
 
@@ -24,6 +26,7 @@ use crate::problem::Problem;
 const MAX_BODY_BYTES: usize = 16 * 1024;
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+const TORN: Problem = Problem::BadRequest("The body is too large or did not arrive whole.");
 
 /// A request's line in the log.
 #[derive(Debug, Clone)]
@@ -39,6 +42,7 @@ pub(crate) enum Met {
     InProgress,
     Mismatch,
     Expired,
+    Sealed,
 }
 
 impl Ticket {
@@ -48,6 +52,7 @@ impl Ticket {
             Met::InProgress => "in_progress",
             Met::Mismatch => "mismatch",
             Met::Expired => "expired",
+            Met::Sealed => "sealed",
         };
         self.update("UPDATE wire SET decision = ?2 WHERE seq = ?1", decision).await
     }
@@ -76,26 +81,31 @@ impl Ticket {
 
 /// Middleware around the payment endpoint and its faults. A request that cannot be logged is not
 /// served: the log is the evidence.
-pub(crate) async fn record(Shared(app): Shared<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn record(
+    Shared(app): Shared<App>,
+    Extension(dialect): Extension<&'static Dialect>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let body = read(body).await;
-    let ticket = match arrival(&app.database, &parts, body.as_ref()).await {
+    let ticket = match arrival(&app, dialect, &parts, body.as_ref()).await {
         Ok(ticket) => ticket,
-        Err(error) => return Problem::from(error).into_response(),
+        Err(error) => return dialect.refusal(error.into()).into_response(),
     };
     let response = match body {
         Some(body) => {
             parts.extensions.insert(ticket.clone());
             next.run(Request::from_parts(parts, Body::from(body))).await
         }
-        None => Problem::BadRequest("The body is too large or did not arrive whole.").into_response(),
+        None => dialect.refusal(TORN).into_response(),
     };
     if Severed::is(&response) {
         return response;
     }
     match ticket.answered(response.status().as_u16()).await {
         Ok(()) => response,
-        Err(error) => Problem::from(error).into_response(),
+        Err(error) => dialect.refusal(error.into()).into_response(),
     }
 }
 
@@ -105,21 +115,29 @@ async fn read(body: Body) -> Option<Bytes> {
     whole.ok()?.ok()
 }
 
-async fn arrival(database: &Database, parts: &Parts, body: Option<&Bytes>) -> Result<Ticket, DatabaseError> {
+async fn arrival(
+    app: &App,
+    dialect: &'static Dialect,
+    parts: &Parts,
+    body: Option<&Bytes>,
+) -> Result<Ticket, DatabaseError> {
     let method = parts.method.to_string();
     let path = parts.uri.path().to_owned();
-    let key = key(&parts.headers).ok();
+    let key = dialect.key(&parts.headers, body.map_or(&[][..], |body| body)).ok().flatten();
     let scope = scope(&parts.headers).ok();
     let body_sha256 = body.map(|body| hex(&Sha256::digest(body)));
-    let seq = database
+    let now = app.clock.now_ms();
+    let seq = app
+        .database
         .run(move |connection| {
+            let key = key.as_ref().map(|key| key.text.as_str());
             connection.execute(
-                "INSERT INTO wire (at_ms, method, path, key, key_hash, body_sha256, scope)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![now_ms(), method, path, key, key.as_deref().map(key_hash), body_sha256, scope],
+                "INSERT INTO wire (at_ms, mode, method, path, key, key_hash, body_sha256, scope)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![now, dialect.name, method, path, key, key.map(key_hash), body_sha256, scope],
             )?;
             Ok(connection.last_insert_rowid())
         })
         .await?;
-    Ok(Ticket { seq, database: database.clone() })
+    Ok(Ticket { seq, database: app.database.clone() })
 }

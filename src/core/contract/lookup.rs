@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Contract, Facts, Observation, When};
+use super::reading::speaks_its_media_type;
+use super::{Contract, Observation, When};
 use crate::core::intent::IntentRecord;
 
 /// How to ask. The key travels as in the intent itself where its carrier is a header, and in the path.
@@ -54,15 +55,13 @@ pub enum Finding {
 /// Reads the answer to a lookup. A fault finds nothing out.
 pub fn find(contract: &Contract, observation: &Observation) -> Finding {
     let (Some(lookup), Observation::Reply(facts)) = (&contract.reconcile, observation) else { return Finding::Unknown };
-    lookup.read(facts)
+    // A proxy's page has the same statuses: a rule that looks at nothing else needs the server's own media type.
+    let spoken = speaks_its_media_type(contract, facts);
+    let holds = |rule: &&LookupRule| rule.when.holds(facts, None) && (spoken || rule.when.looks_inside());
+    lookup.rules.iter().find(holds).map_or(Finding::Unknown, |rule| rule.then)
 }
 
 impl Lookup {
-    fn read(&self, facts: &Facts) -> Finding {
-        let rule = self.rules.iter().find(|rule| rule.when.holds(facts, None));
-        rule.map_or(Finding::Unknown, |rule| rule.then)
-    }
-
     pub fn method(&self) -> &'static str {
         match self.method {
             LookupMethod::Get => "GET",

@@ -76,6 +76,14 @@ pub struct PathRetention {
     pub retention_ms: u64,
 }
 
+impl PathRetention {
+    /// Segment by segment: `/pay` does not cover `/payments`.
+    fn covers(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&self.prefix);
+        rest.is_some_and(|rest| self.prefix.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '?']))
+    }
+}
+
 /// How long a key may be used, by what is asked (law 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Windows {
@@ -97,7 +105,7 @@ impl Windows {
         if !self.resends {
             return 0;
         }
-        let special = self.by_path.iter().find(|special| path.starts_with(&special.prefix));
+        let special = self.by_path.iter().find(|special| special.covers(path));
         special.map_or(self.retention_ms, |special| special.retention_ms).saturating_sub(self.margin_ms)
     }
 
@@ -251,13 +259,12 @@ impl Contract {
 
     /// Lower-case names of the headers whose values are facts.
     pub fn fact_headers(&self) -> Vec<String> {
-        let mut names: Vec<&str> = WAIT_HEADERS.to_vec();
+        let mut names: Vec<&str> = COMMON_HEADERS.to_vec();
         names.extend(self.echo.iter().filter_map(|echo| echo.header.as_deref()));
         names.extend(self.replay.iter().filter_map(|replay| replay.header.as_deref()));
         names.extend(self.window_start.iter().map(|start| start.header.as_str()));
         names.extend(self.whens().filter_map(|when| when.header.as_ref()).map(|header| header.name.as_str()));
         names.extend(self.retry_hints.iter().map(|hint| hint.header.as_str()));
-        names.extend(self.poll.iter().map(|_| "location"));
         sorted(names.into_iter().map(str::to_ascii_lowercase))
     }
 
@@ -277,8 +284,8 @@ impl Contract {
     }
 }
 
-/// Headers that any answer may use to ask for patience, and the clock they are read against.
-const WAIT_HEADERS: [&str; 9] = [
+/// Headers that any answer may have: to ask for patience, the clock that is read against, and where its result is.
+const COMMON_HEADERS: [&str; 10] = [
     "retry-after",
     "retry-after-ms",
     "date",
@@ -288,6 +295,7 @@ const WAIT_HEADERS: [&str; 9] = [
     "x-ratelimit-remaining",
     "x-ratelimit-reset",
     "age",
+    "location",
 ];
 
 /// The member of a problem document that names its kind (RFC 9457 section 3.1.1).

@@ -200,13 +200,12 @@ fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, 
 /// same statuses (law 4).
 fn rule_for<'a>(contract: &'a Contract, facts: &Facts, marks: &Marks) -> Option<&'a Rule> {
     let spoken = speaks_as_the_server(contract, facts, marks);
-    let told = |rule: &Rule| rule.when.header.is_some() || rule.when.pointer.is_some();
     let settles = |rule: &Rule| {
         use AnswerClass::{AlreadyDone, Mismatched, Rejected, Succeeded};
         matches!(rule.then, Succeeded | AlreadyDone | Rejected | Mismatched)
     };
     let mut rules = contract.rules.iter();
-    rules.find(|rule| rule.when.holds(facts, marks.replayed) && (spoken || told(rule) || !settles(rule)))
+    rules.find(|rule| rule.when.holds(facts, marks.replayed) && (spoken || rule.when.looks_inside() || !settles(rule)))
 }
 
 /// What the server's own hints make of an error. Credentials are not mended by asking again, and a stored error is not
@@ -247,9 +246,15 @@ fn in_front_of_the_layer(status: u16) -> AnswerClass {
 }
 
 /// Is this answer in the server's own voice? An echo or a marker proves it; else the media type must be one of the
-/// contract's. 204 and 205 have no body to name the type of.
+/// contract's. A portal neither creates nor accepts anything: an empty 201 or 202 that says where is the server's.
 fn speaks_as_the_server(contract: &Contract, facts: &Facts, marks: &Marks) -> bool {
-    if marks.stored() || contract.success.media_types.is_empty() || matches!(facts.status, 204 | 205) {
+    let points = facts.body_empty && matches!(facts.status, 201 | 202) && facts.header("location").is_some();
+    marks.stored() || points || speaks_its_media_type(contract, facts)
+}
+
+/// 204 and 205 have no body to name the type of.
+pub(super) fn speaks_its_media_type(contract: &Contract, facts: &Facts) -> bool {
+    if contract.success.media_types.is_empty() || matches!(facts.status, 204 | 205) {
         return true;
     }
     if facts.body_empty {

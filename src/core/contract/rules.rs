@@ -69,6 +69,11 @@ impl When {
             && self.pointer.as_ref().is_none_or(|pointer| pointer.holds(facts))
     }
 
+    /// Does it look at more than the status and the marker?
+    pub(super) fn looks_inside(&self) -> bool {
+        self.header.is_some() || self.pointer.is_some()
+    }
+
     pub(super) fn fits_status(&self, status: u16) -> bool {
         self.status.is_empty() || self.status.contains(&status)
     }

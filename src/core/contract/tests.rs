@@ -78,6 +78,8 @@ fn p5_what_each_answer_is() {
         ("partial content", json(206), Unclear),
         ("a portal's page", html(200), NotTheServer),
         ("a success without a body or a type", empty(200), NotTheServer),
+        ("created, elsewhere", with_header(empty(201), "location", "https://api.shop.example/payments/1"), Succeeded),
+        ("accepted, elsewhere", with_header(empty(202), "location", "https://api.shop.example/payments/1"), Accepted),
         ("html, and the echo proves who speaks", echoing(html(200), &key()), Succeeded),
         ("the echo of another key", with_header(json(201), "idempotency-key", "another"), OtherKey),
         ("a quoted echo", with_header(json(201), "idempotency-key", &format!("\"{}\"", key().expose())), Succeeded),
@@ -281,4 +283,34 @@ proptest! {
             _ => {}
         }
     }
+}
+
+#[test]
+fn law_7_a_prefix_covers_whole_segments() {
+    let mut contract = generic();
+    let special = |prefix: &str, hours: u64| super::PathRetention {
+        prefix: prefix.to_owned(),
+        retention_ms: hours * 3_600_000,
+    };
+    contract.retention_by_path = vec![special("/v2/pay", 3), special("/v2/", 5)];
+    let usable_h = |path: &str| (contract.windows().usable_ms(path) + contract.margin_ms) / 3_600_000;
+    let rows = [("/v2/pay", 3), ("/v2/pay/1", 3), ("/v2/pay?x", 3), ("/v2/payments", 5), ("/v2", 24), ("/", 24)];
+    for (path, hours) in rows {
+        assert_eq!(usable_h(path), hours, "{path}");
+    }
+}
+
+#[test]
+fn a_lookup_is_believed_in_the_servers_own_voice_only() {
+    use super::{Finding, Lookup, LookupMethod, LookupRule, find};
+    let mut contract = generic();
+    let when = When { status: vec![404], ..When::default() };
+    let rules = vec![LookupRule { when, then: Finding::NotApplied }];
+    contract.reconcile = Some(Lookup { method: LookupMethod::Get, path: None, rules, response_at: None });
+    let found = |facts| find(&contract, &Observation::Reply(facts));
+    assert_eq!(found(json(404)), Finding::NotApplied);
+    assert_eq!(found(html(404)), Finding::Unknown, "a proxy's page");
+    assert_eq!(found(json(200)), Finding::Unknown, "no rule, no finding");
+    assert_eq!(find(&contract, &Observation::Fault(Fault::Network)), Finding::Unknown);
+    assert_eq!(find(&generic(), &Observation::Reply(json(404))), Finding::Unknown, "no lookup");
 }

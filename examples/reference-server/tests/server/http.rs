@@ -58,6 +58,38 @@ async fn every_answer_exposes_what_the_client_judges_by() {
 }
 
 #[tokio::test]
+async fn every_contract_is_open_to_the_page_with_the_headers_it_needs() {
+    let bench = Bench::start_with(|config| config.allowed_origins.push(SHOP.to_owned())).await;
+    for (path, header) in [
+        ("/ietf/payments", "idempotency-key"),
+        ("/stripe/payments", "idempotency-key"),
+        ("/paypal/payments", "paypal-request-id"),
+        ("/square/payments", "content-type"),
+        ("/mollie/payments/lookup", "idempotency-key"),
+    ] {
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+            let preflight = bench
+                .client
+                .request(Method::OPTIONS, bench.url(path))
+                .header("origin", SHOP)
+                .header("access-control-request-method", method)
+                .header("access-control-request-headers", header);
+            let preflight = preflight.send().await.expect("an answer");
+            assert_eq!(preflight.headers()["access-control-allow-origin"], SHOP, "{path}");
+            let allowed = list(preflight.headers(), "access-control-allow-headers");
+            assert!(allowed.contains(&header.to_owned()), "{path}: {allowed:?}");
+            let methods = list(preflight.headers(), "access-control-allow-methods");
+            assert!(methods.contains(&method.to_ascii_lowercase()), "{path}: {methods:?}");
+        }
+        let answer = bench.client.post(bench.url(path)).header("origin", SHOP).send().await.expect("an answer");
+        let exposed = list(answer.headers(), "access-control-expose-headers");
+        for header in ["idempotent-replayed", "stripe-should-retry", "transient-error", "idempotency-key"] {
+            assert!(exposed.contains(&header.to_owned()), "{path}: {exposed:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn health_answers_a_probe_from_the_page() {
     let bench = Bench::start_with(|config| config.allowed_origins.push(SHOP.to_owned())).await;
     let probe = bench.client.get(bench.url("/health")).header("origin", SHOP);
@@ -70,7 +102,7 @@ async fn health_answers_a_probe_from_the_page() {
 #[tokio::test]
 async fn without_the_option_there_is_no_control() {
     let bench = Bench::start_with(|config| config.control = false).await;
-    for path in ["/control/faults", "/control/reset", "/control/state"] {
+    for path in ["/control/faults", "/control/clock", "/control/reset", "/control/state"] {
         let read = Answer::of(bench.client.get(bench.url(path))).await;
         let write = Answer::of(bench.client.post(bench.url(path)).body("{}")).await;
         assert_eq!((read.status, write.status), (404, 404));

@@ -3,7 +3,10 @@
 
 mod accept;
 mod bench;
+mod clock;
 mod crash;
 mod faults;
 mod http;
 mod idempotency;
+mod lookup;
+mod modes;

@@ -1,7 +1,13 @@
 // An app that does what the tests tell it, and writes down everything it is told.
 const TOLD = 'told';
+const AHEAD = 'clock_ahead_ms';
 const api = new URLSearchParams(location.search).get('api');
 let queue = null;
+
+// The device's clock, as far as a page can see it; moved for the page that is loaded next.
+const aheadMs = Number(sessionStorage.getItem(AHEAD) ?? 0);
+const now = Date.now;
+Date.now = () => now() + aheadMs;
 
 /** Kept in the tab, so that a reload forgets nothing. */
 function tell(entry) {
@@ -14,17 +20,24 @@ function told() {
 
 /** Loads the package only now: a test may have taken something away from the page before. */
 async function load() {
-  const [{ openQueue }, { generic }] = await Promise.all([import('/pkg/index.js'), import('/pkg/contracts.js')]);
-  return { openQueue, generic };
+  const [{ openQueue }, contracts] = await Promise.all([import('/pkg/index.js'), import('/pkg/contracts.js')]);
+  return { openQueue, generic: contracts.generic, contracts };
 }
 
-/** Opens the queue. `authorize` and `listener` name a behaviour; the other options go to `openQueue` as they are. */
-async function open({ authorize, listener, handler, quiet = false, probe = true, ...options } = {}) {
-  const { openQueue, generic } = await load();
+/**
+ * Opens the queue. `authorize`, `listener`, `handler`, `reconcile`, `prepare` and `decode` name a behaviour; `contract` is
+ * the name of one that ships, or one of the app's own, which `extends` such a name; the other options go to `openQueue`
+ * as they are.
+ */
+async function open({ authorize, listener, handler, contract, reconcile, prepare, decode, quiet = false, probe = true, ...options } = {}) {
+  const { openQueue, contracts } = await load();
   queue = await openQueue({
     scope: 'shopper',
-    contract: generic,
+    contract: contractOf(contracts, contract ?? 'generic'),
     baseUrl: api,
+    ...(reconcile === undefined ? {} : { reconcile: reconciler(reconcile) }),
+    ...(prepare === undefined ? {} : { prepare: preparers[prepare] }),
+    ...(decode === undefined ? {} : { decode: decoders[decode] }),
     ...(probe ? { probeUrl: `${api}/health` } : {}),
     ...(authorize === undefined ? {} : { authorize: authorizer(authorize) }),
     ...(handler === undefined ? {} : { onOutcome: { 'authorize-payment': handlers[handler] } }),
@@ -33,6 +46,46 @@ async function open({ authorize, listener, handler, quiet = false, probe = true,
   if (listener) queue.on('change', listeners[listener]);
   if (!quiet) queue.on('change', (intent) => tell({ by: 'change', intent }));
 }
+
+function contractOf(contracts, named) {
+  if (typeof named === 'string') return contracts[named];
+  return contracts.defineContract({ ...named, extends: contracts[named.extends] });
+}
+
+/** Says so, or asks the server there, and writes down that it was asked. */
+function reconciler(finding) {
+  return async ({ intent, key }) => {
+    sessionStorage.setItem('asked', JSON.stringify([...asked(), { id: intent.id, key }]));
+    if (finding === 'throws') throw new Error('the shop could not be asked');
+    return finding.ask === undefined ? finding : lookUp(finding.ask, key);
+  };
+}
+
+async function lookUp(path, key) {
+  const answer = await fetch(`${api}${path}`, { method: 'POST', headers: { 'Idempotency-Key': key } });
+  const { result, sealed, response } = await answer.json();
+  if (result === 'applied') return { kind: 'applied', response };
+  return sealed === true ? { kind: 'not_applied', sealed } : { kind: 'unknown' };
+}
+
+function asked() {
+  return JSON.parse(sessionStorage.getItem('asked') ?? '[]');
+}
+
+const preparers = {
+  /** Another text of the same JSON on every attempt, as a fresh signature would make it. */
+  pads: ({ attempt, body }) => ({ body: body + ' '.repeat(attempt) }),
+  async fails_once() {
+    if (sessionStorage.getItem('prepared')) return {};
+    sessionStorage.setItem('prepared', 'once');
+    throw new Error('the signer is not there yet');
+  },
+};
+
+const decoders = {
+  /** The payload of a JWT. */
+  jwt: ({ body }) => JSON.parse(atob(body.split('.')[1].replaceAll('-', '+').replaceAll('_', '/'))),
+};
 
 function authorizer(answer) {
   if (answer.stale) return ({ refresh }) => (refresh ? answer.fresh : answer.stale);
@@ -78,6 +131,12 @@ async function settled(id, within) {
   return known;
 }
 
+async function reconcile(id, within) {
+  const known = await (await queue.intent(id)).reconcile({ within });
+  tell({ by: 'settled', intent: known.intent });
+  return known;
+}
+
 async function cancel(id) {
   return (await queue.intent(id)).cancel();
 }
@@ -105,6 +164,8 @@ window.app = {
   submit,
   receipt,
   settled,
+  reconcile,
+  asked,
   cancel,
   snapshot,
   told,

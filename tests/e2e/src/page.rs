@@ -87,6 +87,16 @@ impl Page {
         .await
     }
 
+    /// Asks what became of the intent, and gets what is known then.
+    pub async fn reconcile(&self, id: &str) -> Result<Settled> {
+        self.call("return app.reconcile(args[0], args[1])", json!([id, PATIENCE.as_millis() as u64])).await
+    }
+
+    /// The page that is loaded next sees a clock that is ahead by so much.
+    pub async fn set_clock_ahead(&self, ahead: Duration) -> Result<()> {
+        self.call("sessionStorage.setItem('clock_ahead_ms', args[0])", json!([ahead.as_millis() as u64])).await
+    }
+
     pub async fn cancel(&self, id: &str) -> Result<bool> {
         self.call("return app.cancel(args[0])", json!([id])).await
     }

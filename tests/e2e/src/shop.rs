@@ -2,11 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use reference_server::inspect::inspect;
 use reference_server::{Config, Running, start};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::ledger::Ledger;
@@ -83,6 +84,14 @@ impl Shop {
     pub async fn arm(&self, faults: Value) -> Result<()> {
         let desk = reqwest::Client::new().post(format!("{}/control/faults", self.api()));
         desk.json(&faults).send().await?.error_for_status()?;
+        Ok(())
+    }
+
+    /// Moves the server's clock forward.
+    pub async fn advance_clock(&self, by: Duration) -> Result<()> {
+        let desk = reqwest::Client::new().post(format!("{}/control/clock", self.api()));
+        let by_ms = json!({ "advance_ms": by.as_millis() as u64 });
+        desk.json(&by_ms).send().await?.error_for_status()?;
         Ok(())
     }
 

@@ -62,6 +62,8 @@ pub struct Settled {
 pub struct Answer {
     pub status: u16,
     pub body: Value,
+    /// The server's name of what was there already.
+    pub resource: Option<String>,
 }
 
 /// An error as the app catches it.

@@ -5,6 +5,7 @@ mod answers;
 mod bad_input;
 mod bodies;
 mod canonical_json;
+mod contracts;
 mod crashes;
 mod credentials;
 mod inbox;

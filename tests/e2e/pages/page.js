@@ -83,8 +83,10 @@ const preparers = {
 };
 
 const decoders = {
-  /** The payload of a JWT. */
-  jwt: ({ body }) => JSON.parse(atob(body.split('.')[1].replaceAll('-', '+').replaceAll('_', '/'))),
+  html: ({ mediaType }) => (mediaType === 'text/html' ? { says: 'portal' } : undefined),
+  async throws() {
+    throw new Error('unreadable');
+  },
 };
 
 function authorizer(answer) {

@@ -32,9 +32,7 @@ impl Mode {
         if self.path == "square" {
             return json!({ "scope": scope, "contract": self.contract, "reconcile": { "ask": path } });
         }
-        let rule = |at: &str, is: &str, then: &str| {
-            json!({ "when": { "status": [200], "pointer": { "at": at, "is": [is] } }, "then": then })
-        };
+        let rule = |at: &str, is: &str, then: &str| json!({ "when": { "status": [200], "pointer": { "at": at, "is": [is] } }, "then": then });
         let rules = [rule("/result", "applied", "applied"), rule("/sealed", "true", "not_applied")];
         let lookup = json!({ "method": "POST", "path": path, "rules": rules, "responseAt": "/response" });
         let own = json!({ "extends": self.contract, "id": format!("{}-shop", self.path), "reconcile": lookup });
@@ -103,7 +101,8 @@ impl Mode {
         let wire = bench.shop.ledger()?.tally().wire;
         bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
         let id = page.submit(self.payment("order-3", "tok_visa")).await?.intent.id;
-        e2e::eventually("it is charged", async || Ok((bench.shop.ledger()?.tally().effects == 2).then_some(()))).await?;
+        e2e::eventually("it is charged", async || Ok((bench.shop.ledger()?.tally().effects == 2).then_some(())))
+            .await?;
         let away = self.retention + HOUR;
         bench.shop.advance_clock(away).await?;
         page.set_clock_ahead(away).await?;

@@ -11,6 +11,7 @@ mod credentials;
 mod inbox;
 mod manners;
 mod network;
+mod reconcile;
 mod references;
 mod refusals;
 mod secrets;

@@ -7,16 +7,27 @@ const REPLACED = 'another card';
 const ATTEMPT_DEADLINE_MS = 4000;
 const SETTLE_WITHIN_MS = 15_000;
 const REREAD_MS = 2000;
+/** What going on with the same key can mend; for the rest the shop is asked what became of it. */
+const RESUMABLE = ['auth', 'config', 'redirected'];
+const LOOKUP = {
+  method: 'POST',
+  path: '/payments/lookup',
+  rules: [
+    { when: { status: [200], pointer: { at: '/result', is: ['applied'] } }, then: 'applied' },
+    { when: { status: [200], pointer: { at: '/sealed', is: ['true'] } }, then: 'not_applied' },
+  ],
+  responseAt: '/response',
+};
 
 /**
  * Opens the queue and keeps the newest snapshot of every intent.
  * `changed()` is called after any of them changed. Throws IntentoError, or `PageError('package_missing')`.
  */
 export async function openPayments(baseUrl, changed) {
-  const { openQueue, generic } = await load();
+  const { openQueue, defineContract, generic } = await load();
   const queue = await openQueue({
     scope: SCOPE,
-    contract: generic,
+    contract: defineContract({ extends: generic, id: 'shop', reconcile: LOOKUP }),
     baseUrl,
     probeUrl: `${baseUrl}/health`,
     attemptDeadlineMs: ATTEMPT_DEADLINE_MS,
@@ -75,10 +86,11 @@ export async function openPayments(baseUrl, changed) {
     pay: async (order, body) => settle(await queue.submit({ operation: OPERATION, reference: order.id, request: request(body) })),
     /** As `pay`, in place of a payment that is known to have charged nothing. */
     replace: async (snapshot, body) => settle(await (await found(snapshot)).replace(request(body), { reason: REPLACED })),
-    /** Lets a held payment go on with its key, then waits as `pay` does. */
+    /** Lets a held payment go on with its key, or asks the shop about it; then waits as `pay` does. */
     async resume(snapshot) {
       const intent = await found(snapshot);
-      await intent.resume();
+      if (RESUMABLE.includes(snapshot.heldReason)) await intent.resume();
+      else await intent.reconcile({ within: SETTLE_WITHIN_MS });
       return settle(intent);
     },
     async cancel(snapshot) {
@@ -93,8 +105,8 @@ export async function openPayments(baseUrl, changed) {
 
 async function load() {
   try {
-    const [{ openQueue }, { generic }] = await Promise.all([import('/pkg/index.js'), import('/pkg/contracts.js')]);
-    return { openQueue, generic };
+    const [{ openQueue }, contracts] = await Promise.all([import('/pkg/index.js'), import('/pkg/contracts.js')]);
+    return { openQueue, ...contracts };
   } catch (cause) {
     throw new PageError('package_missing', String(cause), { cause });
   }

@@ -2,7 +2,6 @@
 
 /** A stored payment that has not left after this long is told as unreachable, not as being sent. */
 const PATIENCE_MS = 1500;
-const RESUMABLE = ['auth', 'config', 'redirected', 'unresolved'];
 
 /** The `status.*` phrase of a snapshot; `null` is an order without a payment. Of a send older than this page, nothing is known. */
 export function standing(snapshot, { online, now, loadedAt }) {
@@ -43,9 +42,9 @@ export function canUseAnotherCard(snapshot) {
   return snapshot?.state === 'rejected' && snapshot.safeToReplace;
 }
 
-/** Going on with the same key is up to the person: what held it may be mended. */
+/** Going on is up to the person: what held it may be mended, or the shop may know by now. */
 export function canResume(snapshot) {
-  return snapshot?.state === 'held' && RESUMABLE.includes(snapshot.heldReason);
+  return snapshot?.state === 'held';
 }
 
 /** Whole seconds, rounded up; 0 where nothing is planned or it is due. */

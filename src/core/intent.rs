@@ -234,6 +234,15 @@ impl HeldReason {
         Self::Accepted,
     ];
 
+    /// Is asking the server all that helps? Otherwise going on may, once somebody has mended the cause; a lookup that seals
+    /// the key would take that away.
+    pub fn only_asking_helps(self) -> bool {
+        match self {
+            Self::WindowClosed | Self::Unresolved | Self::ConflictingAnswers | Self::KeyBurnt | Self::Accepted => true,
+            Self::Auth | Self::Config | Self::Redirected | Self::ClockChanged => false,
+        }
+    }
+
     /// What the app or a person can do, in one sentence.
     pub fn remedy(self) -> &'static str {
         match self {

@@ -78,6 +78,7 @@ impl Engine {
                 let usable = !self.credentials.are_useless(&intent.id);
                 usable.then_some(Errand::SendWithFreshCredentials)
             }
+            State::Held { reason } if !reason.only_asking_helps() => None,
             _ => reconcile(),
         }
     }

@@ -93,7 +93,7 @@ impl Draft<'_> {
         intent.reconciling.looks = 0;
         // Any realm with credentials that were not refused may claim it again (P7.3), and any that can find out what
         // became of it, may ask.
-        let due = reason == HeldReason::Auth || intent.history.any_unknown();
+        let due = reason == HeldReason::Auth || (reason.only_asking_helps() && intent.history.any_unknown());
         intent.due_at_ms = due.then_some(self.now().at_ms);
     }
 }

@@ -101,6 +101,7 @@ fn look_again(draft: &Draft<'_>, intent: &mut IntentRecord, jitter: Jitter) {
     let looks = intent.reconciling.looks;
     intent.due_at_ms = match &intent.state {
         State::Queued | State::Waiting { .. } | State::Accepted => Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0))),
+        State::Held { reason } if !reason.only_asking_helps() => None,
         State::Held { .. } | State::Rejected { .. } if looks < RECONCILES_MAX => {
             let pause_ms = backoff_ms(looks.saturating_add(4), jitter).max(RECONCILE_PAUSE_MIN_MS);
             Some(now.at_ms.saturating_add(pause_ms))

@@ -95,7 +95,8 @@ fn law_4_what_histories_say() {
         // One that is held for credentials may be claimed with others (P7.3); one that may have had an effect may be
         // asked about.
         let auth = wanted == held(HeldReason::Auth);
-        let due = auth || (!wanted.is_terminal() && (wanted != held(HeldReason::Config)));
+        let asks = matches!(wanted, State::Held { reason } if reason.only_asking_helps());
+        let due = auth || asks || matches!(wanted, State::Waiting { .. });
         assert_eq!(intent.due_at_ms.is_some(), due, "{name}");
         assert!(intent.claim.is_none(), "{name}: the lease ends with the record");
     }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use vectors::bench::{Bench, Told};
 use vectors::facts::observe;
 use vectors::vector::{Kind, Reply, Vector};
-use vectors::{SHIPPED, Shipped, as_json, pages, run_all};
+use vectors::{SHIPPED, Shipped, as_json, of_json, pages, run_all};
 
 const VECTORS_MIN: usize = 6;
 
@@ -58,7 +58,7 @@ fn every_contract_is_valid_survives_its_json_and_says_nothing_in_vain() {
         assert_eq!(contract.validate(), Ok(()), "{}", shipped.id);
         assert_eq!(contract.id, shipped.id);
         let stored = as_json(&contract);
-        assert_eq!(serde_json::from_value::<Contract>(stored.clone()).unwrap(), contract, "{}", shipped.id);
+        assert_eq!(of_json::<Contract>(&stored).unwrap(), contract, "{}", shipped.id);
         let extra = ["name", "sources", "checked", "unconfirmed", "notes"];
         understood(&text(shipped), &stored, &extra, shipped.id);
     }
@@ -172,7 +172,7 @@ fn the_guides_example_is_valid() {
             value => value.clone(),
         };
     }
-    let example: Contract = serde_json::from_value(contract).unwrap();
+    let example: Contract = of_json(&contract).unwrap();
     assert_eq!(example.validate(), Ok(()));
 }
 
@@ -361,7 +361,7 @@ fn own(base: &str, change: Value) -> Contract {
     for (name, value) in change.as_object().unwrap() {
         contract[name] = value.clone();
     }
-    let contract: Contract = serde_json::from_value(contract).unwrap();
+    let contract: Contract = of_json(&contract).unwrap();
     assert_eq!(contract.validate(), Ok(()));
     contract
 }

@@ -25,10 +25,7 @@ fn the_error_codes_are_those_of_the_face() {
 #[test]
 fn the_held_reasons_are_those_of_the_face() {
     let face = union(include_str!("../pkg-template/src/types.ts"), "HeldReason");
-    let engine: BTreeSet<String> = HeldReason::ALL
-        .iter()
-        .map(|reason| serde_json::to_value(reason).unwrap().as_str().unwrap().to_owned())
-        .collect();
+    let engine: BTreeSet<String> = HeldReason::ALL.iter().map(|reason| reason.as_str().to_owned()).collect();
     assert_eq!(face, engine.iter().map(String::as_str).collect());
     assert!(HeldReason::ALL.iter().all(|reason| reason.remedy().ends_with('.')));
 }

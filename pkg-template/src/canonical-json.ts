@@ -118,7 +118,7 @@ function byCodeUnits(a: string, b: string): number {
 }
 
 /** `isWellFormed` of ES2024, for the engines that lack it. */
-function isWellFormed(text: string): boolean {
+export function isWellFormed(text: string): boolean {
   return !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text);
 }
 

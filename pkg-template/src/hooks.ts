@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical-json.js';
 import { headerPairs } from './plain.js';
 import type { Finding, Outgoing, Prepared } from './types.js';
 
@@ -25,11 +26,16 @@ export function outgoing(plain: PlainOutgoing): Outgoing {
 export function plainPrepared(prepared: Prepared): object {
   const { headers, body } = prepared;
   const text = typeof body === 'string' ? body : null;
-  return { headers: headerPairs(headers), text, bytes: body instanceof Uint8Array ? body.slice() : null };
+  const plain = canonicalJson({ headers: headerPairs(headers), text });
+  return { plain, bytes: body instanceof Uint8Array ? body.slice() : null };
 }
 
 /** Only what is sealed is `not_applied`: anything less could still happen. */
-export function plainFound(found: Finding): object {
+export function plainFound(found: Finding): string {
+  return canonicalJson(finding(found));
+}
+
+function finding(found: Finding): object {
   switch (found.kind) {
     case 'applied': {
       const { response } = found;

@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical-json.js';
 import { EngineUnavailable, loadEngine } from './engine.js';
 import { appError, asIntentoError, IntentoError } from './errors.js';
 import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoing } from './hooks.js';
@@ -28,7 +29,7 @@ const open = new Map<string, Holding>();
 export async function openQueue(options: QueueOptions): Promise<Queue> {
   const plain = plainOptions(options);
   const scope = plain.scope ?? '';
-  const { scope: _, contract: __, onOutcome: ___, authorize, reconcile, prepare, decode, ...compared } = plain;
+  const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, ...compared } = plain;
   // Callbacks are compared only by whether they are there: a re-render makes new ones.
   const given = [authorize, reconcile, prepare, decode].map((callback) => callback !== null);
   const terms = JSON.stringify([compared, given]);
@@ -57,13 +58,12 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
-  const { authorize, reconcile, prepare, decode, contract, keyAt, onOutcome, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, keyAt, onOutcome, ...options } = plain;
   try {
     const engine = await loadEngine();
     const news = new News();
     const raw = await engine.openRawQueue(
-      options,
-      contract,
+      canonicalJson(options),
       plain.baseUrl ?? '',
       {
         authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
@@ -87,7 +87,8 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
   }
 }
 
-function credentials(authorization: Authorization): { scope: string; headers: [string, string][] } {
+/** What the engine takes of it, as JSON. */
+function credentials(authorization: Authorization): string {
   const headers = Object.hasOwn(authorization, 'headers') ? authorization.headers : undefined;
-  return { scope: String(authorization.scope), headers: headerPairs(headers) };
+  return canonicalJson({ scope: String(authorization.scope), headers: headerPairs(headers) });
 }

@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson, isWellFormed } from './canonical-json.js';
 import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
 import type { Outcome, QueueOptions, Submission } from './types.js';
@@ -7,7 +7,6 @@ import type { Outcome, QueueOptions, Submission } from './types.js';
 export interface PlainOptions {
   scope: string | null;
   contractText: string | null;
-  contract: object | null;
   /** Where in a body the key stands; null: it does not stand there. */
   keyAt: string | null;
   baseUrl: string | null;
@@ -34,7 +33,6 @@ export function plainOptions(options: QueueOptions): PlainOptions {
   return {
     scope: text(own(options, 'scope'), 'scope'),
     contractText: contract?.text ?? null,
-    contract: contract?.value ?? null,
     keyAt: contract?.keyAt ?? null,
     baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
     extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
@@ -52,13 +50,13 @@ export function plainOptions(options: QueueOptions): PlainOptions {
 }
 
 /** A contract as the engine takes it. Its identity is the hash of the text. Null: none was given. */
-function plainContract(contract: unknown): { text: string; value: object; keyAt: string | null } | null {
+function plainContract(contract: unknown): { text: string; keyAt: string | null } | null {
   if (contract === undefined) return null;
   checkContract(contract);
   try {
     const text = canonicalJson(withoutNulls(contract));
     const keyAt = contract.carrier.in === 'body' ? (contract.carrier.name ?? '') : null;
-    return { text, value: JSON.parse(text) as object, keyAt };
+    return { text, keyAt };
   } catch (error) {
     const detail = error instanceof IntentoError ? error.detail : null;
     throw appError('contract_invalid', 'Pass plain JSON data: import a contract from intento/contracts.', detail);
@@ -73,34 +71,41 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
+/** JSON text, and the bytes of a body that is no text: what the engine takes of a decision. */
+export type PlainSubmission = [text: string, bytes: Uint8Array | undefined];
+
 /** `keyAt`: where the key stands in a body, as a JSON pointer. */
-export function plainSubmission(submission: Submission, keyAt: string | null): object {
+export function plainSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
   if (typeof submission !== 'object' || submission === null) throw invalid('submission');
   const request = own(submission, 'request');
   if (typeof request !== 'object' || request === null) throw invalid('request');
   const reference = own(submission, 'reference');
   const expiresIn = own(submission, 'expiresIn');
-  if (expiresIn !== undefined && expiresIn !== null && typeof expiresIn !== 'number') {
+  if (expiresIn !== undefined && expiresIn !== null && !(whole(expiresIn) >= 1)) {
     throw appError('expires_in_invalid', 'Pass expiresIn as milliseconds above 0, or null for never.');
   }
-  if (reference !== undefined && reference !== null && typeof reference !== 'string') {
+  if (reference !== undefined && reference !== null && !isText(reference)) {
     throw appError('reference_invalid', 'Pass reference as a string, or null to opt out.');
   }
-  return {
+  const [body, bytes] = plainBody(own(request, 'body'), own(request, 'ignore'), keyAt);
+  const plain = {
     operation: text(own(submission, 'operation'), 'operation') ?? '',
     hasReference: reference !== undefined,
     reference: reference ?? null,
     method: text(own(request, 'method'), 'method') ?? '',
     url: text(own(request, 'url'), 'url') ?? '',
     headers: headerPairs(own(request, 'headers')),
-    body: plainBody(own(request, 'body'), own(request, 'ignore'), keyAt),
+    body,
     hasExpiresIn: expiresIn !== undefined,
-    expiresIn: expiresIn ?? null,
+    expiresIn: expiresIn == null ? null : whole(expiresIn),
   };
+  return [canonicalJson(plain), bytes];
 }
 
+type PlainBody = [stated: object | null, bytes?: Uint8Array];
+
 /** The bytes that travel, and for JSON what makes it the same decision. */
-function plainBody(body: unknown, ignore: unknown, keyAt: string | null): object | null {
+function plainBody(body: unknown, ignore: unknown, keyAt: string | null): PlainBody {
   const pointers = ignore === undefined ? [] : ignore;
   const named = Array.isArray(pointers) && pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'));
   if (!named) throw invalid('ignore');
@@ -113,24 +118,22 @@ function plainBody(body: unknown, ignore: unknown, keyAt: string | null): object
   const text = canonicalJson(body, reading);
   const leftOut = new Set(pointers as string[]);
   const compared = pointers.length === 0 && keyAt === null ? null : canonicalJson(body, { exact: true, leftOut });
-  return { kind: 'json', text, bytes: null, compared };
+  return [{ kind: 'json', text, compared }];
 }
 
 /** Undefined: a JSON value. Bytes are copied: the app may go on writing into its own. */
-function opaqueBody(body: unknown): object | null | undefined {
-  const content = { text: null, bytes: null, compared: null };
-  if (body === undefined) return null;
-  if (typeof body === 'string') return { ...content, kind: 'text', text: wellFormed(body) };
-  if (body instanceof URLSearchParams) return { ...content, kind: 'form', text: body.toString() };
-  if (body instanceof ArrayBuffer) return { ...content, kind: 'bytes', bytes: new Uint8Array(body.slice(0)) };
+function opaqueBody(body: unknown): PlainBody | undefined {
+  if (body === undefined) return [null];
+  if (typeof body === 'string') return [{ kind: 'text', text: wellFormed(body) }];
+  if (body instanceof URLSearchParams) return [{ kind: 'form', text: body.toString() }];
+  if (body instanceof ArrayBuffer) return [{ kind: 'bytes' }, new Uint8Array(body.slice(0))];
   if (ArrayBuffer.isView(body)) {
-    const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice();
-    return { ...content, kind: 'bytes', bytes };
+    return [{ kind: 'bytes' }, new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()];
   }
   return undefined;
 }
 
-/** As UTF-8, a lone surrogate would become another character. */
+/** Refuses text that would not travel unchanged, as JSON's strings do. */
 function wellFormed(text: string): string {
   canonicalJson(text);
   return text;
@@ -141,7 +144,7 @@ export function headerPairs(headers: unknown): [string, string][] {
   if (headers === undefined) return [];
   if (typeof headers !== 'object' || headers === null) throw invalid('headers');
   return Object.entries(headers).map(([name, value]) => {
-    if (typeof value !== 'string') throw appError('header_invalid', 'Pass header values as strings.', name);
+    if (!isText(name) || !isText(value)) throw appError('header_invalid', 'Pass header values as strings.', name);
     return [name, value];
   });
 }
@@ -160,14 +163,26 @@ function handlers(named: unknown): PlainOptions['onOutcome'] {
 
 function text(value: unknown, name: string): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw invalid(name);
+  if (!isText(value)) throw invalid(name);
   return value;
+}
+
+/** A string that crosses unchanged: as UTF-8, a lone surrogate would become another character. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && isWellFormed(value);
 }
 
 function numeric(value: unknown, name: string): number | null {
   if (value === undefined) return null;
-  if (typeof value !== 'number') throw invalid(name);
-  return value;
+  const number = whole(value);
+  if (Number.isNaN(number)) throw invalid(name);
+  return number;
+}
+
+/** Without its fraction; NaN where it is no number that can be carried exactly. */
+function whole(value: unknown): number {
+  const number = typeof value === 'number' ? Math.trunc(value) : NaN;
+  return Number.isSafeInteger(number) ? number : NaN;
 }
 
 function callable<F>(value: F | undefined, name: string): F | null {

@@ -54,7 +54,7 @@ export class OpenQueue implements Queue {
 
   async submit(submission: Submission): Promise<Intent> {
     const plain = plainSubmission(submission, this.#keyAt);
-    return this.#stored(() => this.#raw.submit(plain));
+    return this.#stored(() => this.#raw.submit(...plain));
   }
 
   async fetch(url: string, init: FetchInit): Promise<Settled> {
@@ -98,7 +98,7 @@ export class OpenQueue implements Queue {
       abandon: (reason) => this.#ask(() => this.#raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
       replace: (submission, reason) => {
         const plain = plainSubmission(submission, this.#keyAt);
-        return this.#stored(() => this.#raw.replace(snapshot.id, reason, plain));
+        return this.#stored(() => this.#raw.replace(snapshot.id, reason, ...plain));
       },
     });
   }

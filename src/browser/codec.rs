@@ -1,38 +1,43 @@
-//! Records as the structured values that IndexedDB keeps: their columns, and the record beside them.
+//! What crosses to JavaScript, as JSON text; and records as IndexedDB keeps them: a row of plain columns, and the
+//! record's text beside them.
 
-use js_sys::Reflect;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use js_sys::{JSON, Reflect};
 use wasm_bindgen::JsValue;
 
-use super::sys::set;
+use super::sys::{object, set};
+use crate::core::json::{FromJson, ToJson, from_text, to_text};
 use crate::core::record::{Record, RecordKey, Versioned};
 use crate::ledger::format::{Columns, FORMAT};
 
-/// A plain value: maps as objects, `None` as null, numbers as numbers. `None` where it cannot be carried exactly.
-pub fn to_js<T: Serialize + ?Sized>(value: &T) -> Option<JsValue> {
-    value.serialize(&serde_wasm_bindgen::Serializer::json_compatible()).ok()
+/// A plain value: `None` as null, numbers as numbers.
+pub fn to_js<T: ToJson + ?Sized>(value: &T) -> JsValue {
+    // What the writer makes always parses.
+    JSON::parse(&to_text(value)).unwrap_or(JsValue::UNDEFINED)
 }
 
-pub fn from_js<T: DeserializeOwned>(value: JsValue) -> Option<T> {
-    serde_wasm_bindgen::from_value(value).ok()
+/// Reads JSON text that the face has made.
+pub fn from_js<T: FromJson>(text: &JsValue) -> Option<T> {
+    from_text(&text.as_string()?).ok()
 }
 
-/// What is put on a shelf. `None`: the record holds a number that JavaScript cannot carry, which no bound allows.
+/// What is put on a shelf. `None`: a record that was not read is not written.
 pub fn encode(key: &RecordKey, version: u64, record: &Record) -> Option<JsValue> {
-    let value = match record {
-        Record::Clock(clock) => to_js(clock),
-        Record::Counters(counters) => to_js(counters),
-        Record::Reference(head) => to_js(head),
-        Record::Intent(intent) => to_js(intent),
-        Record::Payload(payload) => to_js(payload),
-        Record::Journal(entry) => to_js(entry),
-        Record::Contract(contract) => to_js(contract),
-        Record::Origin(origin) => to_js(origin),
-        Record::Undecodable => None,
-    }?;
-    let row = to_js(&Columns::new(key, version, record))?;
-    set(&row, "record", &value);
+    let text = record.to_text()?;
+    let Columns { id, v, version, scope, due, inbox, sequence, head_reference } = Columns::new(key, version, record);
+    let number = |number: u64| JsValue::from_f64(number as f64);
+    let row = object(&[
+        ("id", JsValue::from_str(&id)),
+        ("v", number(u64::from(v))),
+        ("version", number(version)),
+        ("record", JsValue::from_str(&text)),
+    ]);
+    // A row without the column is not in its index.
+    for (name, text) in [("scope", scope), ("head_reference", head_reference)] {
+        text.iter().for_each(|text| set(&row, name, &JsValue::from_str(text)));
+    }
+    for (name, value) in [("due", due), ("inbox", inbox), ("sequence", sequence)] {
+        value.iter().for_each(|value| set(&row, name, &number(*value)));
+    }
     Some(row)
 }
 
@@ -43,24 +48,12 @@ pub fn decode(key: &RecordKey, row: &JsValue) -> Versioned {
     }
     let version = member(row, "version").and_then(|version| version.as_f64()).map_or(1, |version| version as u64);
     let readable = member(row, "v").and_then(|v| v.as_f64()) == Some(f64::from(FORMAT));
-    let value = member(row, "record").filter(|_| readable);
-    let record = value.and_then(|value| decode_record(key, value)).unwrap_or(Record::Undecodable);
+    let text = member(row, "record").filter(|_| readable).and_then(|text| text.as_string());
+    let record = text.map_or(Record::Undecodable, |text| Record::from_text(key, &text));
     Versioned { version, record: Some(record) }
 }
 
-fn decode_record(key: &RecordKey, value: JsValue) -> Option<Record> {
-    match key {
-        RecordKey::Clock => from_js(value).map(Record::Clock),
-        RecordKey::Counters(_) => from_js(value).map(Record::Counters),
-        RecordKey::Reference(_) => from_js(value).map(Record::Reference),
-        RecordKey::Intent(_) => from_js(value).map(|intent| Record::Intent(Box::new(intent))),
-        RecordKey::Payload(_) => from_js(value).map(Record::Payload),
-        RecordKey::Journal(..) => from_js(value).map(Record::Journal),
-        RecordKey::Contract(_) => from_js(value).map(|contract| Record::Contract(Box::new(contract))),
-        RecordKey::Origin(_) => from_js(value).map(Record::Origin),
-    }
-}
-
-fn member(row: &JsValue, name: &str) -> Option<JsValue> {
+/// A member of a row.
+pub fn member(row: &JsValue, name: &str) -> Option<JsValue> {
     Reflect::get(row, &JsValue::from_str(name)).ok()
 }

@@ -1,14 +1,13 @@
 //! The attempts of one intent: recorded before they are sent, judged together.
 
-use serde::{Deserialize, Serialize};
-
 use super::contract::{AnswerClass, AttemptReading};
+use super::json::json;
 use super::key::ChangeId;
 use super::limits::ATTEMPTS_KEPT;
 use super::time::Stamp;
 
 /// One send. Recorded as `Open` in the claim's transaction, before a byte leaves (law 1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// From 1.
     pub number: u32,
@@ -20,8 +19,9 @@ pub struct Attempt {
     pub state: AttemptState,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+json!(struct Attempt { number, fence, correlation, started, state });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptState {
     /// Claimed; bytes may be on the wire. An attempt whose realm died stays open, and open is unknown.
     Open,
@@ -35,6 +35,12 @@ pub enum AttemptState {
         retry_after_ms: Option<u64>,
     },
 }
+
+json!(enum AttemptState {
+    Open = "open",
+    NotSent { ended } = "not_sent",
+    Ended { ended, fact, reading, retry_after_ms } = "ended",
+});
 
 impl Attempt {
     /// Could this attempt have had an effect that nothing tells?
@@ -54,7 +60,7 @@ impl Attempt {
 }
 
 /// All attempts of an intent: the newest in full, the older ones as counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
     /// Attempts ever made; also the newest number.
     pub total: u32,
@@ -66,9 +72,10 @@ pub struct History {
     pub folded_unknown: u32,
     /// Of those: the numbers of the ones that are still open, and so unknown too. At most
     /// [`ATTEMPTS_MAX`](super::limits::ATTEMPTS_MAX).
-    #[serde(default)]
     pub folded_open: Vec<u32>,
 }
+
+json!(struct History { total, attempts, folded_left, folded_unknown, folded_open: default });
 
 impl History {
     /// Starts the next attempt. The oldest one is folded away when the list is full.

@@ -2,17 +2,16 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::attempt::History;
 use super::contract::{Carrier, Method};
+use super::json::json;
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use super::time::Stamp;
 use super::window::WindowStart;
 
 /// An intent's record, format 1. `key`, `request`, `carrier`, `contract`, `scope` and `fingerprint` are write-once
 /// (law 2); only [`apply`](super::transition::apply) changes the rest.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntentRecord {
     pub id: IntentId,
     pub scope: ScopeHash,
@@ -24,14 +23,12 @@ pub struct IntentRecord {
     pub sequence: u64,
     pub created: Stamp,
     /// When a person confirmed that the decision stands: `expires_in_ms` counts from here.
-    #[serde(default)]
     pub renewed: Option<Stamp>,
 
     pub key: Key,
     /// How the key travels, frozen with the intent.
     pub carrier: Carrier,
     /// Does the contract know how to ask the server what became of the key?
-    #[serde(default)]
     pub has_lookup: bool,
     /// The contract's snapshot; its text is a record of its own.
     pub contract: ContractHash,
@@ -52,13 +49,10 @@ pub struct IntentRecord {
     /// When the first attempt that could have left was recorded.
     pub first_sent: Option<Stamp>,
     /// When the server's window for the key began (law 7): with the first send, or when the server says it did.
-    #[serde(default)]
     pub window: Option<WindowStart>,
 
     /// Where its result is, once the server has accepted it.
-    #[serde(default)]
     pub polling: Option<Polling>,
-    #[serde(default)]
     pub reconciling: Reconciling,
     pub delivery: Delivery,
     pub predecessor: Option<IntentId>,
@@ -69,8 +63,41 @@ pub struct IntentRecord {
     pub journal_entries: u64,
 }
 
+json!(struct IntentRecord {
+    id,
+    scope,
+    operation,
+    reference,
+    head_reference,
+    sequence,
+    created,
+    renewed,
+    key,
+    carrier,
+    has_lookup: default,
+    contract,
+    fingerprint,
+    request,
+    expires_in_ms,
+    state,
+    due_at_ms,
+    floor_at_ms,
+    claim,
+    fence,
+    history,
+    first_sent,
+    window,
+    polling,
+    reconciling: default,
+    delivery,
+    predecessor,
+    successor,
+    contradicted,
+    journal_entries,
+});
+
 /// The frozen request, its body apart. `Debug` shows no URL and no header value (law 11).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     pub method: Method,
     /// Absolute.
@@ -79,6 +106,8 @@ pub struct Request {
     pub origin: String,
     pub headers: Vec<(String, String)>,
 }
+
+json!(struct Request { method, url, origin, headers });
 
 impl Request {
     /// The URL's path and query.
@@ -94,8 +123,7 @@ impl fmt::Debug for Request {
 }
 
 /// Where an intent stands. `sending` is not one of them: it is how a live send lease shows (P2.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Durable, provably never sent.
     Queued,
@@ -125,6 +153,20 @@ pub enum State {
     Expired,
     Abandoned,
 }
+
+json!(enum State {
+    Queued = "queued",
+    Waiting { cause } = "waiting",
+    Accepted = "accepted",
+    Held { reason } = "held",
+    Succeeded { replay, evidence } = "succeeded",
+    Rejected { evidence, replaceable } = "rejected",
+    Mismatched = "mismatched",
+    NotApplied = "not_applied",
+    Cancelled = "cancelled",
+    Expired = "expired",
+    Abandoned = "abandoned",
+});
 
 impl State {
     /// Visible to the app as an outcome; absorbs (law 6).
@@ -173,8 +215,7 @@ impl State {
 }
 
 /// Why an unfinished intent waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Never sent: its turn has not come, or its origin cannot be reached.
     NotSent,
@@ -197,9 +238,24 @@ pub enum Cause {
     Unclear,
 }
 
+json!(words Cause {
+    NotSent = "not_sent",
+    InFlight = "in_flight",
+    Resumed = "resumed",
+    Processing = "processing",
+    Interrupted = "interrupted",
+    Network = "network",
+    Timeout = "timeout",
+    NotTheServer = "not_the_server",
+    Truncated = "truncated",
+    ServerError = "server_error",
+    InProgress = "in_progress",
+    RateLimited = "rate_limited",
+    Unclear = "unclear",
+});
+
 /// Why a held intent needs the app or a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldReason {
     /// The server refused the credentials, or they belong to another scope.
     Auth,
@@ -220,6 +276,18 @@ pub enum HeldReason {
     /// The server accepted it (202) and the result must be looked up.
     Accepted,
 }
+
+json!(words HeldReason {
+    Auth = "auth",
+    Config = "config",
+    Redirected = "redirected",
+    WindowClosed = "window_closed",
+    ClockChanged = "clock_changed",
+    Unresolved = "unresolved",
+    ConflictingAnswers = "conflicting_answers",
+    KeyBurnt = "key_burnt",
+    Accepted = "accepted",
+});
 
 impl HeldReason {
     pub const ALL: [Self; 9] = [
@@ -263,14 +331,15 @@ impl HeldReason {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replay {
     Fresh,
     Replayed,
     /// The marker was not visible.
     Unknown,
 }
+
+json!(words Replay { Fresh = "fresh", Replayed = "replayed", Unknown = "unknown" });
 
 impl Replay {
     /// What a replay marker says; `None` where it was not visible, which is unknown and never fresh (P10).
@@ -284,8 +353,7 @@ impl Replay {
 }
 
 /// What a refusal or a success rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// A complete, recognised answer to this key.
     Reply,
@@ -296,8 +364,15 @@ pub enum Evidence {
     Reconciliation,
 }
 
+json!(words Evidence {
+    Reply = "reply",
+    Stored = "stored",
+    Unstored = "unstored",
+    Reconciliation = "reconciliation",
+});
+
 /// Fetching the result of an accepted intent. Never sends it again (P2.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polling {
     /// Absolute, on the intent's own origin.
     pub url: String,
@@ -307,8 +382,10 @@ pub struct Polling {
     pub last: Option<ChangeId>,
 }
 
+json!(struct Polling { url, looks, last });
+
 /// Finding out, without sending again, what became of an intent (design section 5).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reconciling {
     /// The app asked for it, and has had no finding since.
     pub asked: bool,
@@ -318,8 +395,10 @@ pub struct Reconciling {
     pub last: Option<ChangeId>,
 }
 
+json!(struct Reconciling { asked, looks, last });
+
 /// Handing the outcome to the app: at least once, acknowledged (P7).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The realm that submitted the intent has precedence at first.
     pub submitted_by: RealmId,
@@ -330,8 +409,10 @@ pub struct Delivery {
     pub acknowledged: Option<Stamp>,
 }
 
+json!(struct Delivery { submitted_by, due_at_ms, tries, acknowledged });
+
 /// The time-bounded right of one realm to run an intent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub owner: RealmId,
     /// Made before the claim's first try; a re-run finds it and is done (P1.1).
@@ -343,15 +424,18 @@ pub struct Claim {
     pub lock_held: bool,
 }
 
+json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held });
+
 /// What a claim licenses (P2.1, P2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Send,
     Poll,
     Reconcile,
     Deliver,
 }
+
+json!(words Purpose { Send = "send", Poll = "poll", Reconcile = "reconcile", Deliver = "deliver" });
 
 impl Purpose {
     /// May a claim with this purpose be taken from that state? (P2.2)

@@ -1,14 +1,13 @@
 //! The journal of an intent: what was attempted and decided, append-only; never payload, key or headers.
 
-use serde::{Deserialize, Serialize};
-
 use super::contract::{AttemptReading, Finding};
 use super::intent::{Cause, HeldReason};
+use super::json::json;
 use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
 use super::time::Stamp;
 
 /// One line of an intent's journal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
     pub intent: IntentId,
     /// The store orders an intent's entries by this.
@@ -17,8 +16,9 @@ pub struct JournalEntry {
     pub event: JournalEvent,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+json!(struct JournalEntry { intent, sequence, at, event });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalEvent {
     Submitted,
     Claimed {
@@ -90,3 +90,25 @@ pub enum JournalEvent {
         reading: AttemptReading,
     },
 }
+
+json!(enum JournalEvent {
+    Submitted = "submitted",
+    Claimed { attempt, fence, owner, correlation } = "claimed",
+    NotSent { attempt } = "not_sent",
+    Facts { attempt, fence, stale, reading } = "facts",
+    Waits { cause, due_at_ms } = "waits",
+    Held { reason } = "held",
+    Polled { fence, reading } = "polled",
+    Accepted = "accepted",
+    ReconcileAsked = "reconcile_asked",
+    Reconciled { fence, finding } = "reconciled",
+    Adopted { from } = "adopted",
+    Resumed { from } = "resumed",
+    Abandoned { reason } = "abandoned",
+    Replaced { successor, reason } = "replaced",
+    Replaces { predecessor } = "replaces",
+    Settled { state } = "settled",
+    Delivered { ok } = "delivered",
+    Acknowledged = "acknowledged",
+    Contradicted { attempt, reading } = "contradicted",
+});

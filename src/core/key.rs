@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Builder;
 
 use super::contract::{KeyFormat, KeyRules};
+use super::json::json;
 
 /// 128 random bits from the platform's generator. The only source of keys and ids.
 #[derive(Clone, Copy)]
@@ -20,9 +20,10 @@ impl fmt::Debug for RandomBits {
 
 /// An idempotency key as it travels: rendered once, stored with the intent, never regenerated (law 2).
 /// Its `Debug` is the hash (law 11).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
+
+json!(text Key);
 
 impl Key {
     /// Renders random bits as a contract asks: 122 of them in a UUID, all 128 otherwise. Nothing is ever cut off; a
@@ -73,9 +74,10 @@ impl fmt::Debug for Key {
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub String);
+
+        json!(text $name);
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -18,6 +18,8 @@ pub const HEADER_VALUE_MAX_BYTES: usize = 4096;
 pub const BODY_MAX_BYTES: usize = 256 * 1024;
 /// Deepest nesting of a JSON body.
 pub const BODY_DEPTH_MAX: usize = 64;
+/// Deepest nesting of JSON that is read: a contract, what the face hands over, a stored record.
+pub const JSON_DEPTH_MAX: usize = 32;
 /// Largest answer body that is read; a longer answer is a fault, its outcome unknown.
 pub const ANSWER_MAX_BYTES: usize = 1024 * 1024;
 /// Largest answer body that is kept with an outcome; a longer one is settled without it.

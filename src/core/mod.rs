@@ -14,6 +14,7 @@ pub mod error;
 pub mod input;
 pub mod intent;
 pub mod journal;
+pub mod json;
 pub mod key;
 pub mod limits;
 pub mod media_type;

@@ -1,13 +1,12 @@
 //! Offline is not an attempt (P4): whether an origin can be reached, from stored facts and probes.
 
-use serde::{Deserialize, Serialize};
-
+use super::json::json;
 use super::limits::{PROBE_FORBIDS_MAX_MS, REACHABLE_FRESH_MS};
 use super::time::Stamp;
 use super::window::ServerDate;
 
 /// What is remembered of one origin.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OriginRecord {
     /// The last real HTTP answer, or successful probe.
     pub last_answer: Option<Stamp>,
@@ -19,16 +18,23 @@ pub struct OriginRecord {
     /// Since when probes have been failing without one success between.
     pub probe_failing_since: Option<Stamp>,
     /// No attempt before this: the server had too many requests from here, whatever their keys.
-    #[serde(default)]
     pub gated_until: Option<Stamp>,
     /// Its clock, as its last answer showed it.
-    #[serde(default)]
     pub server: Option<ServerDate>,
 }
 
+json!(struct OriginRecord {
+    last_answer,
+    answered,
+    network_fault,
+    probe,
+    probe_failing_since,
+    gated_until,
+    server,
+});
+
 /// Whether a probe's answer is believed for an origin (P4.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProbeStanding {
     #[default]
     Untested,
@@ -36,6 +42,8 @@ pub enum ProbeStanding {
     /// It failed beside a healthy API: skipped.
     Unusable,
 }
+
+json!(words ProbeStanding { Untested = "untested", Works = "works", Unusable = "unusable" });
 
 /// May an attempt start?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! The ledger's records and their names, and the overlay that changes are applied to.
 
-use std::collections::BTreeMap;
-
 use core::fmt;
-
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use super::contract::{Answer, Contract};
 use super::intent::IntentRecord;
 use super::journal::JournalEntry;
+use super::json::{FromJson, Reader, ToJson, Value, Writer, json};
 use super::key::{ContractHash, IntentId, ScopeHash};
 use super::reach::OriginRecord;
 use super::time::LedgerClock;
@@ -54,7 +52,7 @@ pub enum Record {
 }
 
 /// Counts of one scope.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Intents ever submitted.
     pub submitted: u64,
@@ -62,8 +60,10 @@ pub struct Counters {
     pub open: u64,
 }
 
+json!(struct Counters { submitted, open });
+
 /// What is not needed to list or schedule. `Debug` shows no content (law 11).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
     /// The frozen body and its media type: the same bytes on every attempt (law 2).
     pub body: Option<Body>,
@@ -71,19 +71,49 @@ pub struct Payload {
     pub answer: Option<(u32, Answer)>,
 }
 
+json!(struct Payload { body, answer });
+
 /// A request body as it travels.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Body {
     pub media_type: String,
     pub content: Content,
 }
 
+json!(struct Body { media_type, content });
+
 /// The bytes of a body. Text is sent as UTF-8. `Debug` shows only how many there are (law 11).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Content {
     Text(String),
-    Bytes(#[serde(with = "serde_bytes")] Vec<u8>),
+    Bytes(Vec<u8>),
+}
+
+impl ToJson for Content {
+    /// `{"text":".."}`; `{"bytes":".."}` with one character, up to U+00FF, for each byte.
+    fn write(&self, out: &mut Writer) {
+        out.plain("{");
+        match self {
+            Self::Text(text) => out.member("text", text),
+            Self::Bytes(bytes) => out.member("bytes", &bytes.iter().copied().map(char::from).collect::<String>()),
+        }
+        out.close('}');
+    }
+}
+
+impl FromJson for Content {
+    fn read(value: Option<Value>, reader: &mut Reader) -> Self {
+        let mut members = reader.object(value);
+        let (text, bytes): (Option<String>, Option<String>) = (members.member("text"), members.member("bytes"));
+        match (text, bytes.map(|bytes| bytes.chars().map(u8::try_from).collect())) {
+            (Some(text), None) => Self::Text(text),
+            (None, Some(Ok(bytes))) => Self::Bytes(bytes),
+            _ => {
+                members.misread();
+                Self::Bytes(Vec::new())
+            }
+        }
+    }
 }
 
 impl Content {

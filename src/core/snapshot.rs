@@ -1,15 +1,13 @@
 //! What an app sees of an intent: neither key nor payload.
 
-use serde::Serialize;
-
 use super::attempt::{Attempt, AttemptState};
 use super::contract::{AnswerClass, AttemptReading, Fault};
 use super::intent::{Cause, HeldReason, IntentRecord, Purpose, State};
+use super::json::json;
 use super::time::Stamp;
 
 /// What is known of an intent at one moment. Times are epoch milliseconds of the device's clock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub id: String,
     pub operation: String,
@@ -34,8 +32,27 @@ pub struct Snapshot {
     pub successor: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+json!(write struct Snapshot {
+    id,
+    operation,
+    reference,
+    state,
+    key_hash = "keyHash",
+    cause,
+    held_reason = "heldReason",
+    maybe_sent = "maybeSent",
+    safe_to_replace = "safeToReplace",
+    created_at = "createdAt",
+    next_attempt_at = "nextAttemptAt",
+    attempt_count = "attemptCount",
+    attempts,
+    contradicted,
+    reconciling,
+    predecessor,
+    successor,
+});
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptView {
     pub number: u32,
     pub started_at: u64,
@@ -46,9 +63,18 @@ pub struct AttemptView {
     pub retry_after_ms: Option<u64>,
 }
 
+json!(write struct AttemptView {
+    number,
+    started_at = "startedAt",
+    ended_at = "endedAt",
+    result,
+    status,
+    replayed,
+    retry_after_ms = "retryAfterMs",
+});
+
 /// What became of one attempt, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptResult {
     Open,
     NotSent,
@@ -75,6 +101,32 @@ pub enum AttemptResult {
     Redirected,
     Forbidden,
 }
+
+json!(write words AttemptResult {
+    Open = "open",
+    NotSent = "not_sent",
+    Succeeded = "succeeded",
+    AlreadyDone = "already_done",
+    Rejected = "rejected",
+    Mismatched = "mismatched",
+    Accepted = "accepted",
+    InProgress = "in_progress",
+    RateLimited = "rate_limited",
+    Auth = "auth",
+    Config = "config",
+    ServerError = "server_error",
+    Uncertain = "uncertain",
+    KeyBurnt = "key_burnt",
+    WindowClosed = "window_closed",
+    Unclear = "unclear",
+    NotTheServer = "not_the_server",
+    OtherKey = "other_key",
+    Network = "network",
+    Timeout = "timeout",
+    Truncated = "truncated",
+    Redirected = "redirected",
+    Forbidden = "forbidden",
+});
 
 impl Snapshot {
     pub fn of(intent: &IntentRecord, now: &Stamp) -> Self {

@@ -9,6 +9,7 @@ use super::change::{ContractSnapshot, Submit};
 use super::contract::{Carrier, CarrierPlace, Method, is_credential, is_token};
 use super::error::{Error, ErrorCode};
 use super::intent::Request;
+use super::json::json;
 use super::key::{Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use super::limits::{
     BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
@@ -117,6 +118,8 @@ pub enum BodyKind {
     Bytes,
 }
 
+json!(words BodyKind { Json = "json", Text = "text", Form = "form", Bytes = "bytes" });
+
 impl StatedBody {
     /// Canonical JSON, compared as it is.
     pub fn json(text: impl Into<String>) -> Self {
@@ -147,7 +150,7 @@ pub enum Reference {
 pub enum ExpiresIn {
     Default,
     Never,
-    AfterMs(f64),
+    AfterMs(u64),
 }
 
 /// What a queue lends to each submission.
@@ -311,13 +314,11 @@ fn place_key(body: Option<Body>, carrier: &Carrier, key: &Key) -> Result<Option<
 }
 
 fn check_expires_in(expires_in: ExpiresIn) -> Result<Option<u64>, Error> {
-    /// 2^53 - 1: what a JavaScript number counts exactly.
-    const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
     match expires_in {
         ExpiresIn::Default => Ok(Some(EXPIRES_IN_MS)),
         ExpiresIn::Never => Ok(None),
-        ExpiresIn::AfterMs(ms) if (1.0..=EXACT_MAX).contains(&ms) => Ok(Some(ms as u64)),
-        ExpiresIn::AfterMs(_) => Err(ErrorCode::ExpiresInInvalid.into()),
+        ExpiresIn::AfterMs(0) => Err(ErrorCode::ExpiresInInvalid.into()),
+        ExpiresIn::AfterMs(ms) => Ok(Some(ms)),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Time as arguments: what a realm sees, and the ledger clock that windows, leases and waits are measured on (P3).
 
-use serde::{Deserialize, Serialize};
-
+use super::json::json;
 use super::limits::CLOCK_STEP_BACK_MS;
 
 /// What one realm can see of time in one task. Wall time is epoch milliseconds; monotonic time has a realm's own origin.
@@ -12,7 +11,7 @@ pub struct Moment {
 }
 
 /// A point on the ledger clock. Two stamps of different epochs have an unknowable distance (P3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Milliseconds on the ledger clock; never decreases.
     pub at_ms: u64,
@@ -20,6 +19,8 @@ pub struct Stamp {
     /// The device's wall clock at that moment, for people only.
     pub wall_ms: u64,
 }
+
+json!(struct Stamp { at_ms, epoch, wall_ms });
 
 impl Stamp {
     /// An upper bound of the time since `earlier`; `None` where it is unknowable.
@@ -46,12 +47,14 @@ pub struct Reading {
 }
 
 /// The ledger clock as stored: `(L, wall_at, epoch)` of P3.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LedgerClock {
     pub at_ms: u64,
     pub wall_ms: u64,
     pub epoch: u32,
 }
+
+json!(struct LedgerClock { at_ms, wall_ms, epoch });
 
 impl LedgerClock {
     /// The clock of a ledger that has none yet. It starts at the wall clock, so that stamps are readable in a dump.

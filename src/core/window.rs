@@ -1,13 +1,12 @@
 //! The window of law 7, and the life of an intent that was never sent (P3.3).
 
-use serde::{Deserialize, Serialize};
-
 use super::contract::Windows;
 use super::intent::IntentRecord;
+use super::json::json;
 use super::time::Stamp;
 
 /// When the server began to remember an intent's key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowStart {
     /// On the ledger clock: never later than it was.
     pub at: Stamp,
@@ -18,13 +17,17 @@ pub struct WindowStart {
     pub server_to_ms: Option<u64>,
 }
 
+json!(struct WindowStart { at, server_from_ms, server_to_ms });
+
 /// A server's `Date`, and when it was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerDate {
     /// Epoch milliseconds, in whole seconds.
     pub date_ms: u64,
     pub read: Stamp,
 }
+
+json!(struct ServerDate { date_ms, read });
 
 impl WindowStart {
     /// The first send, now. What the origin said last was said before it.

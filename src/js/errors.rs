@@ -1,16 +1,15 @@
 //! Errors as plain objects; the JavaScript face makes its one error class of them.
 
-use serde::Serialize;
 use wasm_bindgen::JsValue;
 
 use crate::browser::codec::to_js;
 use crate::core::change::Refusal;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::CommitError;
+use crate::core::json::json;
 use crate::core::snapshot::Snapshot;
 use crate::core::time::Stamp;
 
-#[derive(Serialize)]
 struct PlainError {
     code: &'static str,
     blame: &'static str,
@@ -19,6 +18,8 @@ struct PlainError {
     existing: Option<Snapshot>,
     conflicting: Option<Snapshot>,
 }
+
+json!(write struct PlainError { code, blame, remedy, detail, existing, conflicting });
 
 /// `{ code, blame, remedy, detail, existing, conflicting }`.
 pub(super) fn plain(error: &Error, now: &Stamp) -> JsValue {
@@ -30,7 +31,7 @@ pub(super) fn plain(error: &Error, now: &Stamp) -> JsValue {
         existing: error.existing.as_ref().map(|intent| Snapshot::of(intent, now)),
         conflicting: error.conflicting.as_ref().map(|intent| Snapshot::of(intent, now)),
     };
-    to_js(&plain).unwrap_or(JsValue::UNDEFINED)
+    to_js(&plain)
 }
 
 /// What a caller's change failed by.

@@ -6,12 +6,11 @@ use std::rc::{Rc, Weak};
 
 use gloo_timers::callback::Timeout;
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
-use serde::Deserialize;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 use super::{errors, settled};
-use crate::browser::codec::{from_js, to_js};
+use crate::browser::codec::{from_js, member, to_js};
 use crate::browser::driver::{App, Driver, News};
 use crate::browser::sys::{Deferred, object, spawn};
 use crate::core::contract::{Answer, Finding};
@@ -19,6 +18,7 @@ use crate::core::effect::Outgoing;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::{Authorized, Credentials, Prepared};
 use crate::core::intent::IntentRecord;
+use crate::core::json::json;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{
     AUTHORIZE_DEADLINE_MS, DECODE_DEADLINE_MS, DELIVER_DEADLINE_MS, PREPARE_DEADLINE_MS, RECONCILE_DEADLINE_MS,
@@ -40,11 +40,12 @@ pub(super) struct Face {
 /// The app's functions, as the JavaScript face wraps them. Those that are `None` the app did not give.
 #[derive(Clone, Debug)]
 pub(super) struct Callbacks {
-    /// `(refresh)` answers `{ scope, headers: [name, value][] }`.
+    /// `(refresh)` answers `{ scope, headers: [name, value][] }` as JSON.
     pub(super) authorize: Option<Function>,
-    /// `({ attempt, method, url, headers, text, bytes })` answers `{ headers, text, bytes }`.
+    /// `({ attempt, method, url, headers, text, bytes })` answers `{ plain, bytes }`, of which `plain` is
+    /// `{ headers, text }` as JSON.
     pub(super) prepare: Option<Function>,
-    /// `(snapshot, key)` answers `{ finding, answer }`.
+    /// `(snapshot, key)` answers `{ finding, answer }` as JSON.
     pub(super) reconcile: Option<Function>,
     /// `({ status, mediaType, body })` answers a JSON value, or undefined.
     pub(super) decode: Option<Function>,
@@ -82,32 +83,34 @@ struct Waiting {
     _patience: Timeout,
 }
 
-#[derive(Deserialize)]
 struct PlainPrepared {
     headers: Vec<(String, String)>,
     text: Option<String>,
-    bytes: Option<serde_bytes::ByteBuf>,
 }
 
-#[derive(Deserialize)]
+json!(read struct PlainPrepared { headers, text });
+
 struct PlainFound {
     finding: Finding,
     answer: Option<PlainAnswer>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+json!(read struct PlainFound { finding, answer });
+
 struct PlainAnswer {
     status: u16,
     media_type: Option<String>,
     body: Option<String>,
 }
 
-#[derive(Deserialize)]
+json!(read struct PlainAnswer { status, media_type = "mediaType", body });
+
 struct PlainAuthorization {
     scope: String,
     headers: Vec<(String, String)>,
 }
+
+json!(read struct PlainAuthorization { scope, headers });
 
 impl Face {
     pub(super) fn new(scope: ScopeHash, callbacks: Callbacks) -> Self {
@@ -188,7 +191,7 @@ impl App for Face {
                 return Authorized::Granted(Credentials::default());
             }
             let answer = call(authorize, Array::of1(&refresh.into()), AUTHORIZE_DEADLINE_MS).await;
-            match answer.and_then(from_js) {
+            match answer.and_then(|answer| from_js(&answer)) {
                 Some(PlainAuthorization { scope: theirs, .. }) if ScopeHash::of(&theirs) != scope => {
                     Authorized::OtherScope
                 }
@@ -208,26 +211,27 @@ impl App for Face {
             ("attempt", outgoing.attempt.into()),
             ("method", JsValue::from_str(outgoing.method)),
             ("url", JsValue::from_str(&outgoing.url)),
-            ("headers", to_js(&outgoing.headers).unwrap_or(JsValue::NULL)),
+            ("headers", to_js(&outgoing.headers)),
             ("text", text),
             ("bytes", bytes),
         ]);
         let prepare = self.callbacks.prepare.clone();
         async move {
-            let plain: PlainPrepared =
-                call(prepare, Array::of1(&plain), PREPARE_DEADLINE_MS).await.and_then(from_js)?;
-            let bytes = plain.bytes.map(|bytes| Content::Bytes(bytes.into_vec()));
-            Some(Prepared { headers: plain.headers, body: plain.text.map(Content::Text).or(bytes) })
+            let answer = call(prepare, Array::of1(&plain), PREPARE_DEADLINE_MS).await?;
+            let PlainPrepared { headers, text } = from_js(&member(&answer, "plain")?)?;
+            let bytes = member(&answer, "bytes")?.dyn_into::<Uint8Array>().ok();
+            let bytes = bytes.map(|bytes| Content::Bytes(bytes.to_vec()));
+            Some(Prepared { headers, body: text.map(Content::Text).or(bytes) })
         }
     }
 
     fn reconcile(&self, news: News) -> impl Future<Output = (Finding, Option<Answer>)> + 'static {
         let reconcile = self.callbacks.reconcile.clone();
-        let snapshot = to_js(&Snapshot::of(&news.intent, &news.stamp)).unwrap_or(JsValue::UNDEFINED);
+        let snapshot = to_js(&Snapshot::of(&news.intent, &news.stamp));
         let arguments = Array::of2(&snapshot, &JsValue::from_str(news.intent.key.expose()));
         async move {
             let deadline_ms = u32::try_from(RECONCILE_DEADLINE_MS).unwrap_or(u32::MAX);
-            let plain: Option<PlainFound> = call(reconcile, arguments, deadline_ms).await.and_then(from_js);
+            let plain = call(reconcile, arguments, deadline_ms).await.and_then(|plain| from_js(&plain));
             let Some(PlainFound { finding, answer }) = plain else { return (Finding::Unknown, None) };
             let answer = answer.map(|PlainAnswer { status, media_type, body }| Answer {
                 status,
@@ -267,7 +271,6 @@ impl App for Face {
         let (changed, snapshot) = (self.callbacks.changed.clone(), to_js(&Snapshot::of(intent, &news.stamp)));
         let unacknowledged = self.unacknowledged(news);
         spawn(Box::pin(async move {
-            let snapshot = snapshot.unwrap_or(JsValue::UNDEFINED);
             let heard = changed.and_then(|changed| changed.call1(&JsValue::UNDEFINED, &snapshot).ok());
             if let Some((driver, intent)) = unacknowledged.filter(|_| heard.is_some_and(|heard| heard.is_truthy())) {
                 driver.acknowledge(intent);

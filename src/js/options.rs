@@ -1,44 +1,52 @@
-//! What `openQueue` and `submit` hand over, as the JavaScript face has copied it: own properties only.
-
-use serde::Deserialize;
-use wasm_bindgen::JsValue;
+//! What `openQueue` and `submit` hand over, as the JavaScript face has written it: JSON text of own properties only.
 
 use super::face::Callbacks;
-use crate::browser::codec::from_js;
 use crate::browser::driver::{Opening, Session};
 use crate::browser::url;
 use crate::core::change::ContractSnapshot;
 use crate::core::contract::Contract;
 use crate::core::error::{Error, ErrorCode};
+use crate::core::json::{FromJson, from_text, json};
 use crate::core::key::ContractHash;
 use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS, REASON_MAX_BYTES};
 use crate::core::record::Content;
 use crate::core::submission::{BodyKind, Destinations, ExpiresIn, Reference, StatedBody, Submission, scope_hash};
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct PlainOptions {
     scope: Option<String>,
-    /// The contract's canonical JSON, for its hash.
+    /// The contract's canonical JSON.
     contract_text: Option<String>,
     base_url: Option<String>,
-    #[serde(default)]
     extra_origins: Vec<String>,
     probe_url: Option<String>,
-    attempt_deadline_ms: Option<f64>,
+    attempt_deadline_ms: Option<u64>,
     /// Operations with a handler.
-    #[serde(default)]
     handled: Vec<String>,
     session: Option<String>,
-    #[serde(default)]
     unbound_cookies: bool,
 }
 
+json!(read struct PlainOptions {
+    scope,
+    contract_text = "contractText",
+    base_url = "baseUrl",
+    extra_origins: default = "extraOrigins",
+    probe_url = "probeUrl",
+    attempt_deadline_ms = "attemptDeadlineMs",
+    handled: default,
+    session,
+    unbound_cookies: default = "unboundCookies",
+});
+
+fn plain<T: FromJson>(text: &str) -> Result<T, Error> {
+    from_text(text).map_err(|misread| Error::new(ErrorCode::OptionInvalid).detail(misread.member))
+}
+
 /// Checks the options of a queue, before anything is opened.
-pub(super) fn opening(options: JsValue, contract: JsValue, callbacks: &Callbacks) -> Result<Opening, Error> {
-    let plain: PlainOptions = from_js(options).ok_or_else(|| Error::new(ErrorCode::OptionInvalid))?;
+pub(super) fn opening(options: &str, callbacks: &Callbacks) -> Result<Opening, Error> {
+    let plain: PlainOptions = plain(options)?;
     let scope = scope_hash(plain.scope.as_deref())?;
-    let contract = contract_snapshot(plain.contract_text.as_deref(), contract)?;
+    let contract = contract_snapshot(plain.contract_text.as_deref())?;
     let base = plain.base_url.ok_or_else(|| Error::new(ErrorCode::UrlInvalid).detail("baseUrl"))?;
     let base = url::parse(&base, None).map_err(|error| error.detail("baseUrl"))?;
     let extra = plain.extra_origins.iter().map(|origin| url::parse(origin, None)).collect::<Result<Vec<_>, _>>();
@@ -54,7 +62,7 @@ pub(super) fn opening(options: JsValue, contract: JsValue, callbacks: &Callbacks
     };
     let attempt_ms = match plain.attempt_deadline_ms {
         None => ATTEMPT_DEADLINE_MS,
-        Some(ms) if (ATTEMPT_DEADLINE_MIN_MS as f64..=ATTEMPT_DEADLINE_MAX_MS as f64).contains(&ms) => ms as u64,
+        Some(ms) if (ATTEMPT_DEADLINE_MIN_MS..=ATTEMPT_DEADLINE_MAX_MS).contains(&ms) => ms,
         Some(_) => return Err(Error::new(ErrorCode::OptionInvalid).detail("attemptDeadlineMs")),
     };
     // An attempt that cannot end inside the window would never be sent again after its first loss.
@@ -84,10 +92,10 @@ pub(super) fn opening(options: JsValue, contract: JsValue, callbacks: &Callbacks
     })
 }
 
-fn contract_snapshot(text: Option<&str>, contract: JsValue) -> Result<ContractSnapshot, Error> {
+fn contract_snapshot(text: Option<&str>) -> Result<ContractSnapshot, Error> {
     let text = text.ok_or_else(|| Error::new(ErrorCode::ContractMissing))?;
-    let contract: Contract = serde_wasm_bindgen::from_value(contract)
-        .map_err(|error| Error::new(ErrorCode::ContractInvalid).detail(error.to_string()))?;
+    let contract: Contract =
+        from_text(text).map_err(|misread| Error::new(ErrorCode::ContractInvalid).detail(misread.member))?;
     contract.validate()?;
     Ok(ContractSnapshot { hash: ContractHash::of(text), contract })
 }
@@ -98,8 +106,6 @@ pub(super) fn reason(reason: String) -> Result<String, Error> {
     if fits { Ok(reason) } else { Err(ErrorCode::ReasonInvalid.into()) }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct PlainSubmission {
     operation: String,
     /// Present means that the app passed a reference or null.
@@ -107,51 +113,47 @@ struct PlainSubmission {
     reference: Option<String>,
     method: String,
     url: String,
-    #[serde(default)]
     headers: Vec<(String, String)>,
     body: Option<PlainBody>,
     has_expires_in: bool,
-    expires_in: Option<f64>,
+    expires_in: Option<u64>,
 }
 
-#[derive(Deserialize)]
+json!(read struct PlainSubmission {
+    operation,
+    has_reference = "hasReference",
+    reference,
+    method,
+    url,
+    headers: default,
+    body,
+    has_expires_in = "hasExpiresIn",
+    expires_in = "expiresIn",
+});
+
 struct PlainBody {
-    kind: PlainKind,
-    /// All kinds but bytes.
+    kind: BodyKind,
+    /// All kinds but bytes, which stand beside the submission.
     text: Option<String>,
-    bytes: Option<serde_bytes::ByteBuf>,
     compared: Option<String>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum PlainKind {
-    Json,
-    Text,
-    Form,
-    Bytes,
-}
+json!(read struct PlainBody { kind, text, compared });
 
 impl PlainBody {
-    fn stated(self) -> Result<StatedBody, Error> {
-        let content = match (self.text, self.bytes) {
+    fn stated(self, bytes: Option<Vec<u8>>) -> Result<StatedBody, Error> {
+        let content = match (self.text, bytes) {
             (Some(text), None) => Content::Text(text),
-            (None, Some(bytes)) => Content::Bytes(bytes.into_vec()),
+            (None, Some(bytes)) => Content::Bytes(bytes),
             _ => return Err(ErrorCode::BodyUnstorable.into()),
         };
-        let kind = match self.kind {
-            PlainKind::Json => BodyKind::Json,
-            PlainKind::Text => BodyKind::Text,
-            PlainKind::Form => BodyKind::Form,
-            PlainKind::Bytes => BodyKind::Bytes,
-        };
-        Ok(StatedBody { kind, content, compared: self.compared })
+        Ok(StatedBody { kind: self.kind, content, compared: self.compared })
     }
 }
 
-/// Reads a submission; its URL is relative to `base`.
-pub(super) fn submission(plain: JsValue, base: &str) -> Result<Submission, Error> {
-    let plain: PlainSubmission = from_js(plain).ok_or_else(|| Error::new(ErrorCode::OptionInvalid))?;
+/// Reads a submission; its URL is relative to `base`, and `bytes` are its body where that is no text.
+pub(super) fn submission(text: &str, bytes: Option<Vec<u8>>, base: &str) -> Result<Submission, Error> {
+    let plain: PlainSubmission = plain(text)?;
     Ok(Submission {
         operation: plain.operation,
         reference: match (plain.has_reference, plain.reference) {
@@ -162,7 +164,7 @@ pub(super) fn submission(plain: JsValue, base: &str) -> Result<Submission, Error
         method: plain.method,
         target: url::parse(&plain.url, Some(base))?,
         headers: plain.headers,
-        body: plain.body.map(PlainBody::stated).transpose()?,
+        body: plain.body.map(|body| body.stated(bytes)).transpose()?,
         expires_in: match (plain.has_expires_in, plain.expires_in) {
             (false, _) => ExpiresIn::Default,
             (true, None) => ExpiresIn::Never,

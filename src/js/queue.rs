@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use js_sys::{Array, Promise};
+use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
@@ -32,11 +32,11 @@ pub struct RawQueue {
 
 /// Opens the queue of one scope. `callbacks` are the members of [`Callbacks`].
 #[wasm_bindgen(js_name = openRawQueue)]
-pub fn open_raw_queue(plain_options: JsValue, contract: JsValue, base_url: String, callbacks: JsValue) -> Promise {
+pub fn open_raw_queue(plain_options: String, base_url: String, callbacks: JsValue) -> Promise {
     promise_of(Box::pin(async move {
         let opened = async {
             let callbacks = Callbacks::of(&callbacks);
-            let opening = options::opening(plain_options, contract, &callbacks)?;
+            let opening = options::opening(&plain_options, &callbacks)?;
             let face = Face::new(opening.scope.clone(), callbacks);
             Driver::open(opening, face).await
         };
@@ -48,16 +48,19 @@ pub fn open_raw_queue(plain_options: JsValue, contract: JsValue, base_url: Strin
 
 #[wasm_bindgen]
 impl RawQueue {
-    /// Resolves with `{ intent, created, durability }` once the intent is durable.
-    pub fn submit(&self, submission: JsValue) -> Promise {
-        self.submitting(|submission, done| self.driver.submit(submission, done), submission)
+    /// Resolves with `{ intent, created, durability }` once the intent is durable. `bytes` are the body of a submission
+    /// whose body is no text.
+    pub fn submit(&self, submission: String, bytes: Option<Vec<u8>>) -> Promise {
+        let submission = options::submission(&submission, bytes, &self.base_url);
+        self.submitting(submission, |submission, done| self.driver.submit(submission, done))
     }
 
     /// As [`submit`](Self::submit): a successor of an intent that ended without an effect.
-    pub fn replace(&self, predecessor: String, reason: String, submission: JsValue) -> Promise {
-        let replace =
-            |submission, done| self.driver.replace(IntentId(predecessor), options::reason(reason)?, submission, done);
-        self.submitting(replace, submission)
+    pub fn replace(&self, predecessor: String, reason: String, submission: String, bytes: Option<Vec<u8>>) -> Promise {
+        let submission = options::submission(&submission, bytes, &self.base_url);
+        self.submitting(submission, |submission, done| {
+            self.driver.replace(IntentId(predecessor), options::reason(reason)?, submission, done)
+        })
     }
 
     /// Resolves with the snapshot once the intent may run again.
@@ -97,8 +100,7 @@ impl RawQueue {
                 Ok(Applied::Adopted { moved, left }) => {
                     let stamp = now.stamp();
                     let plain = |intents: &[IntentRecord]| {
-                        let snapshots = intents.iter().filter_map(|intent| to_js(&Snapshot::of(intent, &stamp)));
-                        JsValue::from(snapshots.collect::<Array>())
+                        to_js(&intents.iter().map(|intent| Snapshot::of(intent, &stamp)).collect::<Vec<_>>())
                     };
                     answered.resolve(&object(&[("moved", plain(&moved)), ("left", plain(&left))]));
                 }
@@ -143,8 +145,8 @@ impl RawQueue {
             let listed = driver.store().list(driver.scope(), LIST_MAX).await;
             let listed = listed.map_err(|_| refuse(ErrorCode::LedgerUnreadable.into()))?;
             let stamp = driver.stamp();
-            let snapshots = listed.iter().filter_map(|intent| to_js(&Snapshot::of(intent, &stamp)));
-            Ok(snapshots.collect::<Array>().into())
+            let snapshots = listed.iter().map(|intent| Snapshot::of(intent, &stamp));
+            Ok(to_js(&snapshots.collect::<Vec<_>>()))
         }))
     }
 
@@ -155,7 +157,7 @@ impl RawQueue {
             let refuse = |error: Error| errors::plain(&error, &driver.stamp());
             alive.map_err(refuse)?;
             let found = driver.find(&IntentId(intent)).await.map_err(refuse)?;
-            Ok(found.and_then(|intent| to_js(&Snapshot::of(&intent, &driver.stamp()))).unwrap_or(JsValue::NULL))
+            Ok(to_js(&found.map(|intent| Snapshot::of(&intent, &driver.stamp()))))
         }))
     }
 
@@ -170,20 +172,24 @@ impl RawQueue {
         self.driver.app().dismiss(&self.driver);
     }
 
-    fn submitting(&self, ask: impl FnOnce(Submission, Done) -> Result<(), Error>, submission: JsValue) -> Promise {
+    fn submitting(
+        &self,
+        submission: Result<Submission, Error>,
+        ask: impl FnOnce(Submission, Done) -> Result<(), Error>,
+    ) -> Promise {
         let answered = Rc::new(Deferred::new());
         let promise = answered.promise.clone();
         let (driver, later) = (self.driver.clone(), answered.clone());
         let done = move |result| match result {
             Ok(Applied::Submitted { intent, created }) => later.resolve(&object(&[
-                ("intent", to_js(&Snapshot::of(&intent, &driver.stamp())).unwrap_or(JsValue::UNDEFINED)),
+                ("intent", to_js(&Snapshot::of(&intent, &driver.stamp()))),
                 ("created", created.into()),
                 ("durability", driver.store().durability().as_str().into()),
             ])),
             Ok(_) => later.reject(&errors::plain(&ErrorCode::EngineDead.into(), &driver.stamp())),
             Err(error) => later.reject(&errors::plain(&errors::of_commit(error), &driver.stamp())),
         };
-        let asked = self.alive().and_then(|()| options::submission(submission, &self.base_url));
+        let asked = self.alive().and(submission);
         if let Err(error) = asked.and_then(|submission| ask(submission, Box::new(done))) {
             answered.reject(&self.plain(&error));
         }
@@ -222,8 +228,8 @@ impl RawQueue {
             let now = driver.clone();
             let done = move |result: Result<Applied, CommitError>| match result {
                 Ok(applied) => {
-                    let snapshot = applied.intent().and_then(|intent| to_js(&Snapshot::of(intent, &now.stamp())));
-                    answered.resolve(&snapshot.unwrap_or(JsValue::UNDEFINED));
+                    let snapshot = applied.intent().map(|intent| Snapshot::of(intent, &now.stamp()));
+                    answered.resolve(&to_js(&snapshot));
                 }
                 Err(error) => answered.reject(&errors::plain(&errors::of_commit(error), &now.stamp())),
             };

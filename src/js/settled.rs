@@ -1,16 +1,14 @@
 //! What `settled()` answers, flat; the JavaScript face gives it the shape of its kind.
 
-use serde::Serialize;
 use wasm_bindgen::JsValue;
 
 use crate::browser::codec::to_js;
 use crate::core::contract::Answer;
 use crate::core::intent::{Evidence, HeldReason, IntentRecord, Replay, State};
+use crate::core::json::json;
 use crate::core::snapshot::Snapshot;
 use crate::core::time::Stamp;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Plain<'a> {
     kind: &'static str,
     intent: Snapshot,
@@ -22,14 +20,16 @@ struct Plain<'a> {
     remedy: Option<&'static str>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
+json!(write struct Plain<'a> { kind, intent, durable, answer, replay, evidence, reason, remedy });
+
 struct PlainAnswer<'a> {
     status: u16,
     media_type: Option<&'a str>,
     body: Option<&'a str>,
     resource: Option<&'a str>,
 }
+
+json!(write struct PlainAnswer<'a> { status, media_type = "mediaType", body, resource });
 
 impl<'a> PlainAnswer<'a> {
     fn of(answer: &'a Answer) -> Self {
@@ -44,7 +44,7 @@ impl<'a> PlainAnswer<'a> {
 
 /// `{ status, mediaType, body, resource }`.
 pub(super) fn plain_answer(answer: &Answer) -> JsValue {
-    to_js(&PlainAnswer::of(answer)).unwrap_or(JsValue::UNDEFINED)
+    to_js(&PlainAnswer::of(answer))
 }
 
 /// Everything that is known of an intent now.
@@ -75,5 +75,5 @@ pub(super) fn plain(intent: &IntentRecord, now: &Stamp, durable: bool, answer: O
         reason,
         remedy: reason.map(HeldReason::remedy),
     };
-    to_js(&plain).unwrap_or(JsValue::UNDEFINED)
+    to_js(&plain)
 }

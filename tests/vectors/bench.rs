@@ -7,6 +7,7 @@ use intento::core::change::{Applied, Change, ContractSnapshot, Grant, RecordFact
 use intento::core::contract::{Answer, CarrierPlace, Contract, KEY_PLACE, Observation};
 use intento::core::error::Error;
 use intento::core::intent::{IntentRecord, Purpose};
+use intento::core::json::to_text;
 use intento::core::key::{ChangeId, ContractHash, IntentId, RandomBits, RealmId, ScopeHash};
 use intento::core::limits::ATTEMPT_DEADLINE_MS;
 use intento::core::record::{Content, Overlay, Record, RecordKey, Stop, Versioned};
@@ -52,7 +53,7 @@ pub struct Seen {
 impl Bench {
     /// A ledger with one submitted intent.
     pub fn open(contract: &Contract, vector: &Vector) -> Result<Self, Error> {
-        let text = serde_json::to_string(contract).unwrap_or_default();
+        let text = to_text(contract);
         let snapshot = ContractSnapshot { hash: ContractHash::of(&text), contract: contract.clone() };
         let base = target("/");
         let context = SubmitContext {

@@ -13,6 +13,7 @@ pub mod vector;
 
 use intento::core::contract::{Contract, Fault, Observation, find};
 use intento::core::intent::IntentRecord;
+use intento::core::json::{FromJson, Misread, ToJson, from_text, to_text};
 use serde_json::{Map, Value};
 
 use bench::{Bench, Seen, Told};
@@ -64,7 +65,7 @@ pub const SHIPPED: &[Shipped] = shipped!(
 
 impl Shipped {
     pub fn contract(&self) -> Contract {
-        serde_json::from_str(self.contract).unwrap_or_else(|error| panic!("contracts/{}.json: {error}", self.id))
+        from_text(self.contract).unwrap_or_else(|error| panic!("contracts/{}.json: {error:?}", self.id))
     }
 
     pub fn vectors(&self) -> Vec<Vector> {
@@ -162,7 +163,7 @@ async fn verdict(
 }
 
 fn fault_named(name: &str) -> Result<Fault, String> {
-    serde_json::from_value(Value::from(name)).map_err(|_| format!("no such fault: {name}"))
+    of_json(&Value::from(name)).map_err(|_| format!("no such fault: {name}"))
 }
 
 fn compare(seen: &Seen, then: &Then) -> Result<(), String> {
@@ -219,7 +220,7 @@ fn on_the_wire(contract: &Contract, vector: &Vector, wire: &Wire) -> Result<(), 
 fn refused(text: &str, change: &Value, field: &str) -> Result<(), String> {
     let mut changed: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     merge(&mut changed, change);
-    let changed: Contract = serde_json::from_value(changed).map_err(|error| format!("not even a contract: {error}"))?;
+    let changed: Contract = of_json(&changed).map_err(|error| format!("not even a contract: {error:?}"))?;
     match changed.validate() {
         Ok(()) => Err("it was not refused".to_owned()),
         Err(fault) => same("field", field, fault.field),
@@ -237,8 +238,12 @@ fn merge(into: &mut Value, change: &Value) {
     }
 }
 
-pub(crate) fn as_json(value: impl serde::Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+pub(crate) fn as_json(value: impl ToJson) -> Value {
+    serde_json::from_str(&to_text(&value)).unwrap_or_default()
+}
+
+pub(crate) fn of_json<T: FromJson>(value: &Value) -> Result<T, Misread> {
+    from_text(&value.to_string())
 }
 
 fn same<T: PartialEq<U> + std::fmt::Debug + ?Sized, U: std::fmt::Debug + ?Sized>(

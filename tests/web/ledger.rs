@@ -4,6 +4,7 @@ use intento::browser::indexeddb::{Durability, IndexedDb};
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
 use intento::core::contract::{Contract, Method};
 use intento::core::intent::{Request, State};
+use intento::core::json::from_text;
 use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, ReferenceName, Versioned, Writes};
 use intento::core::time::{LedgerClock, Reading};
@@ -19,9 +20,7 @@ use crate::spy::{self, eval, member};
 const READING: Reading = Reading { wall_ms: 1_700_000_000_000, followed: None };
 
 fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
-    let contract: Contract =
-        serde_wasm_bindgen::from_value(js_sys::JSON::parse(include_str!("../../contracts/generic.json")).unwrap())
-            .unwrap();
+    let contract: Contract = from_text(include_str!("../../contracts/generic.json")).unwrap();
     let url = "https://api.shop.example/payments".to_owned();
     let body = format!("{{\"amount\":{amount}}}");
     Submit {
@@ -203,6 +202,6 @@ async fn spoil(id: &str) {
 #[wasm_bindgen_test]
 async fn a_null_state_is_not_a_state() {
     // Guards the stored spelling that the durability tests match on.
-    let queued = intento::browser::codec::to_js(&State::Queued).unwrap();
+    let queued = intento::browser::codec::to_js(&State::Queued);
     assert_eq!(queued, "queued");
 }

@@ -18,13 +18,13 @@ pub(crate) async fn open(scope: &str) -> Result<RawQueue, JsValue> {
 /// As [`open`], with more members of the options.
 pub(crate) async fn open_with(scope: &str, more: &str) -> Result<RawQueue, JsValue> {
     let origin = eval("location.origin").as_string().unwrap();
-    let options = JSON::parse(&format!(
-        r#"{{"scope":"{scope}","contractText":"generic","baseUrl":"{origin}","extraOrigins":[],"probeUrl":null,
+    let contract_text = JSON::stringify(&JsValue::from_str(GENERIC)).unwrap();
+    let options = format!(
+        r#"{{"scope":"{scope}","contractText":{contract_text},"baseUrl":"{origin}","extraOrigins":[],"probeUrl":null,
             "attemptDeadlineMs":2000{more}}}"#
-    ));
-    let contract = JSON::parse(GENERIC).unwrap();
+    );
     let callbacks = JsValue::from(js_sys::Object::new());
-    let opened = JsFuture::from(open_raw_queue(options.unwrap(), contract, origin, callbacks)).await?;
+    let opened = JsFuture::from(open_raw_queue(options, origin, callbacks)).await?;
     Ok(RawQueue::try_from_js_value(opened).unwrap())
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn submit(queue: &RawQueue, reference: &str, amount: u32) -> Promise 
         r#"{{"operation":"pay","hasReference":true,"reference":"{reference}","method":"POST","url":"/payments",
             "headers":[],"body":{{"kind":"json","text":"{{\"amount\":{amount}}}"}},"hasExpiresIn":true,"expiresIn":null}}"#
     );
-    queue.submit(JSON::parse(&submission).unwrap())
+    queue.submit(submission, None)
 }
 
 /// What a promise settles to: the value, or the error's code.

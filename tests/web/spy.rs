@@ -98,8 +98,8 @@ pub(crate) fn requests() -> u32 {
 /// its `record`, holds.
 pub(crate) fn durabilities_where(condition: &str) -> Vec<String> {
     let found = eval(&format!(
-        "__spy.transactions.filter(t => t.puts.some(p => {{ const record = p.value.record; \
-         return p.shelf === 'intents' && ({condition}); }})).map(t => t.asked + '/' + t.real)"
+        "__spy.transactions.filter(t => t.puts.some(p => {{ if (p.shelf !== 'intents') return false; \
+         const record = JSON.parse(p.value.record); return {condition}; }})).map(t => t.asked + '/' + t.real)"
     ));
     js_sys::Array::from(&found).iter().map(|text| text.as_string().unwrap()).collect()
 }

@@ -19,6 +19,7 @@ use intento::core::contract::{Contract, Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
+use intento::core::json::from_text;
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
@@ -123,7 +124,7 @@ pub enum Event {
 
 impl World {
     pub fn new(seed: u64) -> Self {
-        let contract: Contract = serde_json::from_str(include_str!("../../contracts/generic.json")).unwrap();
+        let contract: Contract = from_text(include_str!("../../contracts/generic.json")).unwrap();
         Self {
             now_ms: 0,
             wall_ahead_ms: 0,

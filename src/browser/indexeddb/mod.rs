@@ -12,7 +12,7 @@ use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{IdbDatabase, IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
 
-use super::codec::{decode, from_js};
+use super::codec::{decode, member};
 use super::sys::Deferred;
 use crate::core::change::Change;
 use crate::core::error::ErrorCode;
@@ -199,7 +199,7 @@ impl IndexedDb {
         let (page, next) = (page.map_err(|_| StoreError::Unreadable)?, next.map_err(|_| StoreError::Unreadable)?);
         complete(&transaction).await?;
         let page = rows(&page)?;
-        let due_of = |row: &JsValue| js_sys::Reflect::get(row, &JsValue::from_str(column)).ok()?.as_f64();
+        let due_of = |row: &JsValue| member(row, column)?.as_f64();
         // Behind a full page the next one is due as well.
         let behind = if page.len() >= limit as usize { Some(until_ms) } else { None };
         let next_due_at_ms = behind.or(rows(&next)?.first().and_then(due_of).map(|due_at_ms| due_at_ms as u64));
@@ -208,7 +208,7 @@ impl IndexedDb {
 }
 
 fn readable_intent(row: &JsValue) -> Option<IntentRecord> {
-    let id: String = from_js(js_sys::Reflect::get(row, &JsValue::from_str("id")).ok()?)?;
+    let id = member(row, "id")?.as_string()?;
     match decode(&RecordKey::Intent(IntentId(id)), row).record {
         Some(Record::Intent(intent)) => Some(*intent),
         _ => None,

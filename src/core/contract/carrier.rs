@@ -1,31 +1,26 @@
 //! How the key travels: in a header, in the body, in the query or in the path.
 
-use serde::{Deserialize, Serialize};
-
 use crate::core::error::{Error, ErrorCode};
+use crate::core::json::json;
 use crate::core::key::Key;
 
 /// How the key travels. Stored with the intent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    #[serde(rename = "in")]
     pub place: CarrierPlace,
     /// The header's name, the JSON pointer of the body's member, the query's parameter, or the word that stands in
     /// braces in the URL's path. Nothing where there is no key.
-    #[serde(default)]
     pub name: String,
     /// As an RFC 8941 string; else raw. For headers.
-    #[serde(default)]
     pub quoted: bool,
     /// A header that says when the request was first sent, the same on every attempt (OASIS Repeatable Requests).
-    #[serde(default)]
     pub first_sent: Option<String>,
 }
 
+json!(struct Carrier { place = "in", name: default, quoted: default, first_sent = "firstSent" });
+
 /// Where in a request the key stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarrierPlace {
     Header,
     Body,
@@ -34,6 +29,8 @@ pub enum CarrierPlace {
     /// The server knows no key: nothing is ever sent twice.
     None,
 }
+
+json!(words CarrierPlace { Header = "header", Body = "body", Query = "query", Path = "path", None = "none" });
 
 /// Stands for the key in a canonical body until it is rendered: the escape of a lone surrogate, which no body that is
 /// accepted holds (P9), and no canonical JSON makes.

@@ -1,10 +1,9 @@
 //! What an attempt brought back: the few values a contract names, or the kind of nothing that came.
 
+use core::fmt;
 use std::collections::BTreeMap;
 
-use core::fmt;
-
-use serde::{Deserialize, Serialize};
+use crate::core::json::json;
 
 /// The values of one complete answer that a contract's rules can name. Its `Debug` shows none of them (law 11).
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -83,8 +82,7 @@ impl FactValue {
 }
 
 /// Why nothing usable came back. None but the last says whether the server acted (law 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `fetch` rejected: network, CORS, CSP, DNS and TLS look the same to a page.
     Network,
@@ -100,6 +98,15 @@ pub enum Fault {
     Forbidden,
 }
 
+json!(words Fault {
+    Network = "network",
+    Timeout = "timeout",
+    Redirected = "redirected",
+    Truncated = "truncated",
+    TooLarge = "too_large",
+    Forbidden = "forbidden",
+});
+
 /// What one attempt brought back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
@@ -108,16 +115,17 @@ pub enum Observation {
 }
 
 /// The answer as the app gets it. Its `Debug` shows no content (law 11).
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub media_type: Option<String>,
     /// `None`: there was none, or it was too large to keep.
     pub body: Option<String>,
     /// The server's name of what is already there, where the contract knows it.
-    #[serde(default)]
     pub resource: Option<String>,
 }
+
+json!(struct Answer { status, media_type, body, resource });
 
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,46 +1,45 @@
 //! Asking the server what became of a key (design section 5): a request without an effect of its own, and what its
 //! answers mean.
 
-use serde::{Deserialize, Serialize};
-
 use super::reading::speaks_its_media_type;
 use super::{Contract, Observation, When};
 use crate::core::intent::IntentRecord;
+use crate::core::json::json;
 
 /// How to ask. The key travels as in the intent itself where its carrier is a header, and in the path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// `GET`, or `POST` where asking seals the key.
     pub method: LookupMethod,
     /// On the intent's origin; `{key}`, `{reference}` and `{operation}` are filled in, escaped. `None`: the intent's
     /// own URL.
-    #[serde(default)]
     pub path: Option<String>,
     /// Read in order; where none holds, the answer says nothing.
     pub rules: Vec<LookupRule>,
     /// A JSON pointer to the response that the app is to get; `None`: the whole body.
-    #[serde(default)]
     pub response_at: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+json!(struct Lookup { method, path, rules, response_at = "responseAt" });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookupMethod {
-    #[serde(rename = "GET")]
     Get,
-    #[serde(rename = "POST")]
     Post,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+json!(words LookupMethod { Get = "GET", Post = "POST" });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupRule {
     pub when: When,
     pub then: Finding,
 }
 
+json!(struct LookupRule { when, then });
+
 /// What reconciling found out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The effect is there.
     Applied,
@@ -51,6 +50,8 @@ pub enum Finding {
     /// The server, or the app, cannot say.
     Unknown,
 }
+
+json!(words Finding { Applied = "applied", NotApplied = "not_applied", NotFound = "not_found", Unknown = "unknown" });
 
 /// Reads the answer to a lookup. A fault finds nothing out.
 pub fn find(contract: &Contract, observation: &Observation) -> Finding {

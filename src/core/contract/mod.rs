@@ -23,58 +23,70 @@ pub use rules::{HeaderIs, PointerIs, RetryHint, Rule, When};
 pub use validate::ContractFault;
 pub(crate) use validate::{is_credential, is_token};
 
-use serde::{Deserialize, Serialize};
+use crate::core::json::json;
 
 /// How one server speaks idempotency. Always chosen by the app; stored with each intent as a snapshot, so that a
 /// deploy cannot change how an old key travels (law 2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
     pub id: String,
     pub carrier: Carrier,
     pub key: KeyRules,
     /// Where the server repeats the key. A different key there is `conflicting_answers`.
-    #[serde(default)]
     pub echo: Option<Place>,
     /// How long the server remembers a key, from the first send.
     pub retention_ms: u64,
     /// Where that depends on what is asked: the first entry whose prefix the URL's path has.
-    #[serde(default)]
     pub retention_by_path: Vec<PathRetention>,
     /// How much of the retention is not used, for clocks and for the length of an attempt.
     pub margin_ms: u64,
     /// A header of its answers that says when the server's window for this key began, in epoch milliseconds.
-    #[serde(default)]
     pub window_start: Option<HeaderName>,
     pub methods: Vec<Method>,
     pub success: Success,
     /// What marks a stored answer that is given again.
-    #[serde(default)]
     pub replay: Option<ReplayMarker>,
     pub refusal: Refusal,
     /// Statuses from in front of the idempotency layer: they never settle (P5.3).
     pub before_layer: Vec<u16>,
     /// Read in order, before the defaults of RFC 9110.
-    #[serde(default)]
     pub rules: Vec<Rule>,
     /// Headers in which the server says whether asking again helps. Read after the rules.
-    #[serde(default)]
     pub retry_hints: Vec<RetryHint>,
     /// Where the result of a 202 is. Without it, a 202 is held.
-    #[serde(default)]
     pub poll: Option<Poll>,
     /// How to ask the server what became of a key. Without it, only the app can.
-    #[serde(default)]
     pub reconcile: Option<Lookup>,
 }
 
+json!(struct Contract {
+    id,
+    carrier,
+    key,
+    echo,
+    retention_ms = "retentionMs",
+    retention_by_path: default = "retentionByPath",
+    margin_ms = "marginMs",
+    window_start = "windowStart",
+    methods,
+    success,
+    replay,
+    refusal,
+    before_layer = "beforeLayer",
+    rules: default,
+    retry_hints: default = "retryHints",
+    poll,
+    reconcile,
+});
+
 /// A retention of its own for paths that begin so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathRetention {
     pub prefix: String,
     pub retention_ms: u64,
 }
+
+json!(struct PathRetention { prefix, retention_ms = "retentionMs" });
 
 impl PathRetention {
     /// Segment by segment: `/pay` does not cover `/payments`.
@@ -118,32 +130,30 @@ impl Windows {
 
 /// How the result of an accepted intent is fetched: `GET`, with the key and with credentials. An answer there is
 /// evidence only if it carries the key's echo or the replay marker: a status page's 200 says nothing by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Poll {
     /// The path to ask where `Location` is not visible; `None`: then the intent is held.
-    #[serde(default)]
     pub path: Option<String>,
 }
 
+json!(struct Poll { path });
+
 /// What a key must look like for this server. A contract in which 128 random bits do not fit is refused; no key is
 /// ever truncated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRules {
     pub format: KeyFormat,
     /// With `format: alphabet`: the characters a key is made of.
-    #[serde(default)]
     pub alphabet: Option<String>,
     /// In characters.
-    #[serde(default)]
     pub min_length: Option<u32>,
     /// In characters.
-    #[serde(default)]
     pub max_length: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+json!(struct KeyRules { format, alphabet, min_length = "minLength", max_length = "maxLength" });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFormat {
     /// A dashed version 4 UUID.
     Uuid,
@@ -153,43 +163,36 @@ pub enum KeyFormat {
     Alphabet,
 }
 
+json!(words KeyFormat { Uuid = "uuid", Hex32 = "hex32", Alphabet = "alphabet" });
+
 /// Where something stands in an answer: a header, or a JSON pointer into its body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    #[serde(default)]
     pub header: Option<String>,
-    #[serde(default)]
     pub pointer: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+json!(struct Place { header, pointer });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderName {
     pub header: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+json!(struct HeaderName { header });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    #[serde(rename = "POST")]
     Post,
-    #[serde(rename = "PUT")]
     Put,
-    #[serde(rename = "PATCH")]
     Patch,
-    #[serde(rename = "DELETE")]
     Delete,
 }
 
+json!(words Method { Post = "POST", Put = "PUT", Patch = "PATCH", Delete = "DELETE" });
+
 impl Method {
     pub const ALL: [Self; 4] = [Self::Post, Self::Put, Self::Patch, Self::Delete];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
-    }
 
     /// The method of that exact name; methods are case-sensitive (RFC 9110 section 9.1).
     pub fn parse(name: &str) -> Option<Self> {
@@ -198,8 +201,7 @@ impl Method {
 }
 
 /// What a recognised answer looks like.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Success {
     /// Inclusive ranges.
     pub statuses: Vec<(u16, u16)>,
@@ -207,40 +209,41 @@ pub struct Success {
     /// answer in another type, or with no type where a body is due, is from somebody else.
     pub media_types: Vec<String>,
     /// What a success must hold in its body, where a status alone does not tell.
-    #[serde(default)]
     pub pointer: Option<PointerIs>,
 }
 
+json!(struct Success { statuses, media_types = "mediaTypes", pointer });
+
 /// What marks a replay: a header with one of these values, compared without case, or a status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayMarker {
-    #[serde(default)]
     pub header: Option<String>,
-    #[serde(default)]
     pub values: Vec<String>,
     /// Statuses that only a repetition gets.
-    #[serde(default)]
     pub status: Vec<u16>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+json!(struct ReplayMarker { header, values: default, status: default });
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub conclusive: ConclusiveWhen,
     /// The transport provably delivers one request once, so that a refusal of unknown standing may be replaced (P5.4).
-    #[serde(default)]
     pub single_delivery: bool,
 }
 
+json!(struct Refusal { conclusive, single_delivery: default = "singleDelivery" });
+
 /// When a refusal from inside the layer is conclusive (P5.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConclusiveWhen {
     /// It carries the key's echo or the replay marker (P5.5).
     Stored,
     /// Only where a rule says so.
     ByRule,
 }
+
+json!(words ConclusiveWhen { Stored = "stored", ByRule = "by_rule" });
 
 impl Contract {
     pub fn windows(&self) -> Windows {
@@ -313,6 +316,6 @@ fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
 pub(crate) fn generic() -> Contract {
     let text = include_str!("../../../contracts/generic.json");
     #[expect(clippy::unwrap_used, reason = "a test fixture")]
-    let contract: Contract = serde_json::from_str(text).unwrap();
+    let contract: Contract = super::json::from_text(text).unwrap();
     contract
 }

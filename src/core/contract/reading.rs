@@ -1,14 +1,12 @@
 //! One answer, read by its contract alone. What it means beside the other attempts is [`judge`](super::judge)'s.
 
-use serde::{Deserialize, Serialize};
-
 use super::rules::{Advice, names};
 use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE, Rule};
+use crate::core::json::json;
 use crate::core::key::Key;
 
 /// What kind of answer this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerClass {
     Succeeded,
     /// It was done before, under this key.
@@ -43,9 +41,27 @@ pub enum AnswerClass {
     OtherKey,
 }
 
+json!(words AnswerClass {
+    Succeeded = "succeeded",
+    AlreadyDone = "already_done",
+    Rejected = "rejected",
+    Mismatched = "mismatched",
+    Accepted = "accepted",
+    InProgress = "in_progress",
+    RateLimited = "rate_limited",
+    Auth = "auth",
+    Config = "config",
+    Retry = "retry",
+    Uncertain = "uncertain",
+    KeyBurnt = "key_burnt",
+    WindowClosed = "window_closed",
+    Unclear = "unclear",
+    NotTheServer = "not_the_server",
+    OtherKey = "other_key",
+});
+
 /// One answer or fault, read alone; kept with the attempt so that later facts can be judged beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptReading {
     Answer {
         class: AnswerClass,
@@ -59,6 +75,11 @@ pub enum AttemptReading {
         fault: Fault,
     },
 }
+
+json!(enum AttemptReading {
+    Answer { class, status, conclusive, replayed } = "answer",
+    Fault { fault } = "fault",
+});
 
 impl AttemptReading {
     /// Could this attempt have had an effect that its answer does not tell?

@@ -1,65 +1,64 @@
 //! What a contract's rules ask of an answer.
 
-use serde::{Deserialize, Serialize};
-
 use super::{AnswerClass, FactValue, Facts};
+use crate::core::json::json;
 
 /// `when` every named condition holds, the answer is of class `then`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub when: When,
     pub then: AnswerClass,
     /// Stored under the key, or a pure function of the request (P5.2). Only for `rejected`.
-    #[serde(default)]
     pub conclusive: bool,
     /// Only for `already_done`: a JSON pointer to the server's name of what is already there.
-    #[serde(default)]
     pub resource: Option<String>,
 }
 
+json!(struct Rule { when, then, conclusive: default, resource });
+
 /// Every condition that is named must hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
     /// Any of these.
-    #[serde(default)]
     pub status: Vec<u16>,
     /// With or without the replay marker.
-    #[serde(default)]
     pub replayed: Option<bool>,
-    #[serde(default)]
     pub header: Option<HeaderIs>,
-    #[serde(default)]
     pub pointer: Option<PointerIs>,
 }
 
+json!(struct When { status: default, replayed, header, pointer });
+
 /// A header, and the values it may have, compared without case; none named: it is there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderIs {
     pub name: String,
-    #[serde(default)]
     pub is: Vec<String>,
 }
+
+json!(struct HeaderIs { name, is: default });
 
 /// A JSON pointer (RFC 6901) into the answer's body, and the texts it may hold; none named: there is something other
 /// than null. The token `*` stands for every element of an array and every member of an object; one that fits is enough.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointerIs {
     pub at: String,
-    #[serde(default)]
     pub is: Vec<String>,
 }
 
+json!(struct PointerIs { at, is: default });
+
 /// A header in which a server says whether asking again helps. Other values, and silence, say nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetryHint {
     pub header: String,
     /// Values that mean: again, with the same key.
-    #[serde(default)]
     pub retry: Vec<String>,
     /// Values that mean: asking again brings the same.
-    #[serde(default)]
     pub stop: Vec<String>,
 }
+
+json!(struct RetryHint { header, retry: default, stop: default });
 
 impl When {
     pub(super) fn holds(&self, facts: &Facts, replayed: Option<bool>) -> bool {

@@ -10,6 +10,7 @@ use super::{Judgement, Rule, When, generic, judge, read};
 use crate::core::attempt::{Attempt, AttemptState, History};
 use crate::core::contract::Method;
 use crate::core::intent::Evidence;
+use crate::core::json::{Misread, from_text, to_text};
 use crate::core::key::{ChangeId, Key, RandomBits};
 use crate::core::limits::{CONTRACT_LIST_MAX, RETENTION_MAX_MS};
 use crate::core::time::Stamp;
@@ -218,9 +219,9 @@ fn a_wrong_contract_names_its_field() {
 }
 
 #[test]
-fn a_contract_survives_its_json() -> Result<(), serde_json::Error> {
-    let text = serde_json::to_string(&generic())?;
-    assert_eq!(serde_json::from_str::<Contract>(&text)?, generic());
+fn a_contract_survives_its_json() -> Result<(), Misread> {
+    let text = to_text(&generic());
+    assert_eq!(from_text::<Contract>(&text)?, generic());
     Ok(())
 }
 
@@ -288,10 +289,8 @@ proptest! {
 #[test]
 fn law_7_a_prefix_covers_whole_segments() {
     let mut contract = generic();
-    let special = |prefix: &str, hours: u64| super::PathRetention {
-        prefix: prefix.to_owned(),
-        retention_ms: hours * 3_600_000,
-    };
+    let special =
+        |prefix: &str, hours: u64| super::PathRetention { prefix: prefix.to_owned(), retention_ms: hours * 3_600_000 };
     contract.retention_by_path = vec![special("/v2/pay", 3), special("/v2/", 5)];
     let usable_h = |path: &str| (contract.windows().usable_ms(path) + contract.margin_ms) / 3_600_000;
     let rows = [("/v2/pay", 3), ("/v2/pay/1", 3), ("/v2/pay?x", 3), ("/v2/payments", 5), ("/v2", 24), ("/", 24)];

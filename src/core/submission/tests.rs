@@ -109,10 +109,7 @@ fn bad_input_is_refused_with_its_code() {
         (HeaderInvalid, Submission { headers: vec![("a".into(), "1".into()), ("A".into(), "2".into())], ..good() }),
         (HeaderInvalid, Submission { headers: many, ..good() }),
         (BodyTooLarge, Submission { body: Some(StatedBody::json("x".repeat(BODY_MAX_BYTES + 1))), ..good() }),
-        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(0.0), ..good() }),
-        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(-1.0), ..good() }),
-        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(f64::NAN), ..good() }),
-        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(f64::INFINITY), ..good() }),
+        (ExpiresInInvalid, Submission { expires_in: ExpiresIn::AfterMs(0), ..good() }),
     ];
     for (wanted, submission) in rows {
         let shown = format!("{submission:?}");
@@ -131,7 +128,7 @@ fn what_is_at_a_bound_is_good() {
         Submission { body: None, ..good() },
         Submission { reference: Reference::OptedOut, ..good() },
         Submission { expires_in: ExpiresIn::Never, ..good() },
-        Submission { expires_in: ExpiresIn::AfterMs(1.0), ..good() },
+        Submission { expires_in: ExpiresIn::AfterMs(1), ..good() },
     ];
     for submission in rows {
         let shown = format!("{submission:?}");

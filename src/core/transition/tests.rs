@@ -19,6 +19,7 @@ use crate::core::change::{Applied, Change, ContractSnapshot, Grant, NotSent, Rec
 use crate::core::contract::{Answer, Contract, Fault, Method, Observation, generic};
 use crate::core::intent::{HeldReason, IntentRecord, Purpose, Request, State};
 use crate::core::journal::JournalEvent;
+use crate::core::json::to_text;
 use crate::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use crate::core::limits::{ATTEMPT_DEADLINE_MS, BACKOFF_CAP_MS, LEASE_SLACK_MS};
 use crate::core::record::{Body, Content, Overlay, Payload, Record, RecordKey, Stop, Versioned};
@@ -199,7 +200,7 @@ fn submit(number: u8) -> Submit {
 }
 
 fn snapshot(contract: Contract) -> ContractSnapshot {
-    let hash = ContractHash::of(&serde_json::to_string(&contract).unwrap());
+    let hash = ContractHash::of(&to_text(&contract));
     ContractSnapshot { hash, contract }
 }
 

@@ -1,7 +1,6 @@
 //! The driver: one loop a realm. Feeds inputs to the engine, does what it asks, waits. It decides nothing.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use super::channel::Channel;
@@ -19,6 +18,7 @@ use crate::core::error::{Error, ErrorCode};
 use crate::core::input::{Authorized, CommitError, Input, Prepared, Ticket, Wake};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
+use crate::core::map::SortedMap;
 use crate::core::record::{Record, RecordKey, Versioned};
 use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Reading, Stamp};
@@ -95,7 +95,7 @@ pub struct Driver<A> {
     opening: Opening,
     realm: RealmId,
     app: A,
-    callers: RefCell<BTreeMap<u64, Done>>,
+    callers: RefCell<SortedMap<u64, Done>>,
     tickets: Cell<u64>,
     timer: RefCell<Option<Timeout>>,
     channel: RefCell<Option<Channel>>,

@@ -1,7 +1,6 @@
 //! One request, and what comes back as facts: the platform parses, the contract's names pick, nothing is judged here.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
@@ -16,6 +15,7 @@ use super::url;
 use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::effect::Dispatch;
 use crate::core::limits::{ANSWER_MAX_BYTES, POINTER_VALUES_MAX, TIMER_MAX_MS};
+use crate::core::map::SortedMap;
 use crate::core::media_type::{essence, is_json};
 use crate::core::record::Content;
 use crate::core::submission::SCOPE_HEADER;
@@ -124,7 +124,7 @@ impl Flight {
 pub struct Landed {
     status: u16,
     media_type: Option<String>,
-    headers: BTreeMap<String, String>,
+    headers: SortedMap<String, String>,
     text: String,
     wanted: Wanted,
 }
@@ -140,7 +140,7 @@ impl Landed {
         }
         let header = |name: &str| response.headers().get(name).ok().flatten();
         let media_type = header("content-type").map(|value| essence(&value)).filter(|essence| !essence.is_empty());
-        let mut headers = BTreeMap::new();
+        let mut headers = SortedMap::new();
         for name in &wanted.headers {
             header(name).map(|value| fact(name, value, url)).and_then(|value| headers.insert(name.clone(), value));
         }
@@ -169,7 +169,7 @@ impl Landed {
             (Some(pointer), Some(document)) => self.response_in(pointer, document),
             _ => self.as_it_is(),
         };
-        let mut pointers = BTreeMap::new();
+        let mut pointers = SortedMap::new();
         for pointer in document.iter().flat_map(|_| &self.wanted.pointers) {
             let mut values = Vec::new();
             let tokens: Vec<&str> = pointer.split('/').skip(1).collect();

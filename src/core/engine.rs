@@ -6,7 +6,7 @@ mod inbox;
 mod origins;
 mod runs;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::attempt_run::{AttemptRun, Terms};
 use super::backoff::{JitterSource, backoff_ms};
@@ -20,6 +20,7 @@ use super::limits::{
     BACKOFF_CAP_MS, COMMIT_BATCH_MAX, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX, TIMER_MAX_MS,
     WATCH_INTERVAL_MS,
 };
+use super::map::SortedMap;
 use super::time::{LedgerClock, Moment, RealmClock, Stamp};
 use credentials::CredentialsKnown;
 use inbox::Inbox;
@@ -57,14 +58,14 @@ pub struct Engine {
     started: bool,
     suspended: bool,
     online: bool,
-    runs: BTreeMap<IntentId, AttemptRun>,
+    runs: SortedMap<IntentId, AttemptRun>,
     credentials: CredentialsKnown,
     inbox: Inbox,
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
-    parked: BTreeMap<IntentId, Parked>,
+    parked: SortedMap<IntentId, Parked>,
     origins: Origins,
     /// Intents that somebody waits for, and how long their journal was when the app was last told.
-    watched: BTreeMap<IntentId, Option<u64>>,
+    watched: SortedMap<IntentId, Option<u64>>,
     watched_at_ms: u64,
     changes: VecDeque<(Ticket, Change)>,
     committing: bool,
@@ -118,12 +119,12 @@ impl Engine {
             started: false,
             suspended: false,
             online: settings.online,
-            runs: BTreeMap::new(),
+            runs: SortedMap::new(),
             credentials: CredentialsKnown::default(),
             inbox: Inbox::new(&settings.handled),
-            parked: BTreeMap::new(),
+            parked: SortedMap::new(),
             origins: Origins::new(&settings.origins),
-            watched: BTreeMap::new(),
+            watched: SortedMap::new(),
             watched_at_ms: now.mono_ms,
             changes: VecDeque::new(),
             committing: false,
@@ -156,7 +157,9 @@ impl Engine {
             }
             Input::Watch(intent) => {
                 self.effects.push_back(Effect::Load(intent.clone()));
-                self.watched.entry(intent).or_insert(None);
+                if !self.watched.contains_key(&intent) {
+                    self.watched.insert(intent, None);
+                }
             }
             Input::Unwatch(intent) => {
                 self.watched.remove(&intent);
@@ -281,7 +284,7 @@ impl Engine {
     /// Lets go of the intents whose parking time is over. Says whether there were any.
     fn unpark(&mut self) -> bool {
         let mut any = false;
-        for (id, parked) in &mut self.parked {
+        for (id, parked) in self.parked.iter_mut() {
             let over = parked.until_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
             if over && !self.runs.contains_key(id) {
                 parked.until_mono_ms = None;

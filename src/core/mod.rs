@@ -17,6 +17,7 @@ pub mod journal;
 pub mod json;
 pub mod key;
 pub mod limits;
+pub mod map;
 pub mod media_type;
 pub mod reach;
 pub mod record;

@@ -1,13 +1,13 @@
 //! The ledger's records and their names, and the overlay that changes are applied to.
 
 use core::fmt;
-use std::collections::BTreeMap;
 
 use super::contract::{Answer, Contract};
 use super::intent::IntentRecord;
 use super::journal::JournalEntry;
 use super::json::{FromJson, Reader, ToJson, Value, Writer, json};
 use super::key::{ContractHash, IntentId, ScopeHash};
+use super::map::SortedMap;
 use super::reach::OriginRecord;
 use super::time::LedgerClock;
 
@@ -155,10 +155,10 @@ impl Versioned {
 }
 
 /// Versions that a commit relies on: everything that was read, absent records included as 0 (P1.4).
-pub type ExpectedVersions = BTreeMap<RecordKey, u64>;
+pub type ExpectedVersions = SortedMap<RecordKey, u64>;
 
 /// Records to write. Nothing in this format deletes.
-pub type Writes = BTreeMap<RecordKey, Record>;
+pub type Writes = SortedMap<RecordKey, Record>;
 
 /// Why a change was not applied to what the overlay holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +171,7 @@ pub enum Stop {
 /// Records as one transaction sees them: what the store holds, under what its changes have written so far.
 #[derive(Clone, Debug, Default)]
 pub struct Overlay {
-    read: BTreeMap<RecordKey, Versioned>,
+    read: SortedMap<RecordKey, Versioned>,
     written: Writes,
 }
 

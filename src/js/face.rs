@@ -1,7 +1,6 @@
 //! The app, as the driver sees it: its callbacks, and those who wait for an intent.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 
 use gloo_timers::callback::Timeout;
@@ -23,6 +22,7 @@ use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{
     AUTHORIZE_DEADLINE_MS, DECODE_DEADLINE_MS, DELIVER_DEADLINE_MS, PREPARE_DEADLINE_MS, RECONCILE_DEADLINE_MS,
 };
+use crate::core::map::SortedMap;
 use crate::core::record::Content;
 use crate::core::snapshot::Snapshot;
 
@@ -34,7 +34,7 @@ pub(super) struct Face {
     driver: RefCell<Weak<Driver<Face>>>,
     waiting: RefCell<Vec<Waiting>>,
     /// Outcomes that are known and could not be written.
-    undurable: RefCell<BTreeMap<IntentId, (IntentRecord, Option<Answer>)>>,
+    undurable: RefCell<SortedMap<IntentId, (IntentRecord, Option<Answer>)>>,
 }
 
 /// The app's functions, as the JavaScript face wraps them. Those that are `None` the app did not give.

@@ -1,8 +1,7 @@
 //! Deciding a batch: the changes of one transaction, applied in order over one overlay.
 
-use std::collections::BTreeSet;
-
 use crate::core::change::{Applied, Change, Refusal};
+use crate::core::map::SortedMap;
 use crate::core::record::{Overlay, Record, RecordKey, Stop};
 use crate::core::time::{LedgerClock, Reading};
 use crate::core::transition::apply;
@@ -20,16 +19,16 @@ pub struct Decided {
 /// nothing of the batch counts then.
 pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
     let mut results = Vec::with_capacity(changes.len());
-    let mut unread = BTreeSet::new();
+    let mut unread = SortedMap::new();
     for change in changes {
         match apply(&mut overlay, change, reading) {
             Ok(applied) => results.push(Ok(applied)),
             Err(Stop::Refused(refusal)) => results.push(Err(refusal)),
-            Err(Stop::Unread(keys)) => unread.extend(keys),
+            Err(Stop::Unread(keys)) => unread.extend(keys.into_iter().map(|key| (key, ()))),
         }
     }
     if !unread.is_empty() {
-        return Err(unread.into_iter().collect());
+        return Err(unread.into_iter().map(|(key, ())| key).collect());
     }
     let clock = match overlay.get(&RecordKey::Clock) {
         // Where every change was refused, nothing was written; what the clock reads is of use all the same.

@@ -68,7 +68,7 @@ impl Store for MemoryStore {
         if writes.values().any(|record| takes_a_head(&records, writes, record)) {
             return Err(StoreError::Aborted);
         }
-        for (key, record) in writes {
+        for (key, record) in writes.iter() {
             let version = version(&records, key) + 1;
             records.insert(key.clone(), Versioned { version, record: Some(record.clone()) });
         }

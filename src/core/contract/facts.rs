@@ -1,9 +1,9 @@
 //! What an attempt brought back: the few values a contract names, or the kind of nothing that came.
 
 use core::fmt;
-use std::collections::BTreeMap;
 
 use crate::core::json::json;
+use crate::core::map::SortedMap;
 
 /// The values of one complete answer that a contract's rules can name. Its `Debug` shows none of them (law 11).
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -13,10 +13,10 @@ pub struct Facts {
     pub media_type: Option<String>,
     /// Of the headers the contract names, those that were visible. Cross-origin, an unexposed header is absent, and
     /// absent is unknown (P10).
-    pub headers: BTreeMap<String, String>,
+    pub headers: SortedMap<String, String>,
     /// Of the pointers the contract names, what they resolved to: several values where a pointer has a `*`, never
     /// none and never null.
-    pub pointers: BTreeMap<String, Vec<FactValue>>,
+    pub pointers: SortedMap<String, Vec<FactValue>>,
     pub body_empty: bool,
     /// The body was read as a document, by the platform's JSON or by the app's `decode`.
     pub document: bool,

@@ -1,11 +1,10 @@
 //! What this realm knows of its own credentials, in memory only (P7.3): for which intents they were refused.
 
-use std::collections::BTreeMap;
-
 use crate::core::key::IntentId;
+use crate::core::map::SortedMap;
 
 #[derive(Debug, Default)]
-pub(super) struct CredentialsKnown(BTreeMap<IntentId, Standing>);
+pub(super) struct CredentialsKnown(SortedMap<IntentId, Standing>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {

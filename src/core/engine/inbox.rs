@@ -1,8 +1,6 @@
 //! Handing outcomes to the app: which are due, and each from claim to acknowledgement (P7). Beside the attempts, so
 //! that a slow handler never blocks new work.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::Engine;
 use crate::core::change::{Applied, Change, Delivered, Refusal, TakeClaim};
 use crate::core::effect::Effect;
@@ -12,6 +10,7 @@ use crate::core::key::IntentId;
 use crate::core::limits::{
     DELIVER_AGAIN_MIN_MS, DELIVER_DEADLINE_MS, DELIVER_PRECEDENCE_MS, DELIVERIES_MAX, DUE_PAGE_MAX, OPEN_INTENTS_MAX,
 };
+use crate::core::map::SortedMap;
 
 #[derive(Debug)]
 pub(super) struct Inbox {
@@ -21,9 +20,9 @@ pub(super) struct Inbox {
     stale: bool,
     next_due_at_ms: Option<u64>,
     page: u32,
-    runs: BTreeMap<IntentId, Step>,
+    runs: SortedMap<IntentId, Step>,
     /// Outcomes whose records this build cannot read: left for another.
-    unreadable: BTreeSet<IntentId>,
+    unreadable: Vec<IntentId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +40,8 @@ impl Inbox {
             stale: true,
             next_due_at_ms: None,
             page: DUE_PAGE_MAX,
-            runs: BTreeMap::new(),
-            unreadable: BTreeSet::new(),
+            runs: SortedMap::new(),
+            unreadable: Vec::new(),
         }
     }
 
@@ -153,7 +152,7 @@ impl Engine {
             // Somebody else was quicker; others may wait for this place.
             Err(CommitError::Refused(Refusal::WrongState(_))) => self.inbox.look(),
             Err(CommitError::Refused(_)) => {
-                self.inbox.unreadable.insert(intent.clone());
+                self.inbox.unreadable.push(intent.clone());
                 self.inbox.look();
             }
             // An acknowledgement that is not in is made good by delivering again when the lease ends.

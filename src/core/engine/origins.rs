@@ -1,14 +1,13 @@
 //! What this realm knows of its origins, and when it may probe them again.
 
-use std::collections::BTreeMap;
-
 use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::limits::PROBE_FORBIDS_MAX_MS;
+use crate::core::map::SortedMap;
 use crate::core::reach::{OriginRecord, ProbeStanding, Reach, reach};
 use crate::core::time::Stamp;
 
 #[derive(Debug)]
-pub(super) struct Origins(BTreeMap<String, Origin>);
+pub(super) struct Origins(SortedMap<String, Origin>);
 
 #[derive(Debug, Default)]
 struct Origin {
@@ -40,7 +39,7 @@ pub(super) enum Approach {
 
 impl Origins {
     pub(super) fn new(origins: &[String]) -> Self {
-        let mut known = BTreeMap::new();
+        let mut known = SortedMap::new();
         known.extend(origins.iter().map(|origin| (origin.clone(), Origin::default())));
         Self(known)
     }

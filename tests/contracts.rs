@@ -254,8 +254,8 @@ fn anything(contract: &Contract) -> BoxedStrategy<Facts> {
         .prop_map(|(status, media_type, headers, pointers, body_empty, document)| Facts {
             status,
             media_type,
-            headers,
-            pointers,
+            headers: headers.into_iter().collect(),
+            pointers: pointers.into_iter().collect(),
             body_empty,
             document,
         })

@@ -1,10 +1,11 @@
 //! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, prepare, guard, send, record.
 //! The intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
 
-use super::backoff::{Jitter, http_date};
+use super::backoff::Jitter;
 use super::change::{Change, Found, Grant, NotSent, Polled, Reconciled, RecordFacts, TakeClaim};
 use super::contract::{Answer, Contract, Finding, Lookup, Observation, Windows};
 use super::effect::{Dispatch, Outgoing};
+use super::http_date;
 use super::input::{Credentials, Prepared};
 use super::intent::{IntentRecord, Polling, Purpose};
 use super::key::{ChangeId, IntentId, Key, RealmId};
@@ -348,7 +349,7 @@ fn get(
     let carrier = &grant.intent.carrier;
     let mut own: Vec<(String, String)> = carrier.header(key).into_iter().collect();
     if let (Some(name), Some(first_sent)) = (&carrier.first_sent, &grant.intent.first_sent) {
-        own.push((name.clone(), http_date(first_sent.wall_ms)));
+        own.push((name.clone(), http_date::format(first_sent.wall_ms)));
     }
     let mut headers = grant.intent.request.headers.clone();
     headers.extend(media_type.map(|media_type| ("content-type".to_owned(), media_type)));

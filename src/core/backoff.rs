@@ -1,7 +1,6 @@
 //! How long to wait: full jitter, and the floor a server asks for.
 
-use std::time::{Duration, SystemTime};
-
+use super::http_date;
 use super::limits::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_MAX_MS};
 
 /// A sample for full jitter, in 1/2^32 of the ceiling. Drawn before a change is first tried, so that a re-run waits the same.
@@ -42,23 +41,10 @@ pub fn retry_after_ms(value: &str, date: Option<&str>, wall_ms: u64) -> Option<u
         // More digits than u64 holds is still a number, and far beyond the clamp.
         value.parse::<u64>().unwrap_or(u64::MAX).saturating_mul(1_000)
     } else {
-        let now_ms = date.and_then(epoch_ms).unwrap_or(wall_ms);
-        epoch_ms(value)?.saturating_sub(now_ms)
+        let now_ms = date.and_then(http_date::parse).unwrap_or(wall_ms);
+        http_date::parse(value)?.saturating_sub(now_ms)
     };
     Some(asked_ms.min(RETRY_AFTER_MAX_MS))
-}
-
-/// Epoch milliseconds as an HTTP date (RFC 9110 section 5.6.7).
-pub fn http_date(epoch_ms: u64) -> String {
-    // The year 9999: beyond it there is no such date.
-    let at = SystemTime::UNIX_EPOCH + Duration::from_secs((epoch_ms / 1_000).min(253_402_300_799));
-    httpdate::fmt_http_date(at)
-}
-
-/// An HTTP date (RFC 9110 section 5.6.7) in epoch milliseconds.
-pub fn epoch_ms(date: &str) -> Option<u64> {
-    let since_epoch = httpdate::parse_http_date(date.trim()).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    u64::try_from(since_epoch.as_millis()).ok()
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]

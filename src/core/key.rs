@@ -3,7 +3,7 @@
 use core::fmt;
 
 use sha2::{Digest, Sha256};
-use uuid::Builder;
+use uuid::{Builder, Uuid};
 
 use super::contract::{KeyFormat, KeyRules};
 use super::json::json;
@@ -31,7 +31,7 @@ impl Key {
     pub fn render(bits: RandomBits, rules: &KeyRules) -> Self {
         let alphabet = rules.alphabet.as_deref().unwrap_or_default();
         Self(match rules.format {
-            KeyFormat::Uuid => Builder::from_random_bytes(bits.0).into_uuid().hyphenated().to_string(),
+            KeyFormat::Uuid => uuid(bits),
             KeyFormat::Hex32 => hex(&bits.0),
             KeyFormat::Alphabet => digits(bits, alphabet.as_bytes(), rules.min_length.unwrap_or(0)),
         })
@@ -39,10 +39,10 @@ impl Key {
 
     /// How many digits of a base hold 128 bits.
     pub fn digits(base: usize) -> u32 {
-        let mut left = u128::MAX;
+        let mut left = [u8::MAX; 16];
         let mut count = 0;
-        while left > 0 && base > 1 {
-            left /= base as u128;
+        while base > 1 && left != [0; 16] {
+            divide(&mut left, base);
             count += 1;
         }
         count
@@ -114,7 +114,7 @@ name!(
 
 impl IntentId {
     pub fn new(bits: RandomBits) -> Self {
-        Self(Builder::from_random_bytes(bits.0).into_uuid().hyphenated().to_string())
+        Self(uuid(bits))
     }
 }
 
@@ -164,15 +164,27 @@ fn hash_hex(parts: &[&[u8]]) -> String {
 
 /// The bits as a number in the alphabet's base, its first character filling up to `least` in front.
 fn digits(bits: RandomBits, alphabet: &[u8], least: u32) -> String {
-    let mut left = u128::from_be_bytes(bits.0);
+    let mut left = bits.0;
     let count = Key::digits(alphabet.len()).max(least);
-    let mut reversed = Vec::new();
-    for _ in 0..count {
-        let digit = left.checked_rem(alphabet.len() as u128).and_then(|digit| alphabet.get(digit as usize));
-        reversed.extend(digit.copied().map(char::from));
-        left = left.checked_div(alphabet.len() as u128).unwrap_or(0);
-    }
+    let reversed: Vec<char> = (0..count)
+        .filter_map(|_| alphabet.get(divide(&mut left, alphabet.len())))
+        .map(|digit| char::from(*digit))
+        .collect();
     reversed.into_iter().rev().collect()
+}
+
+/// Divides a number, its first byte the greatest; says what remains.
+fn divide(number: &mut [u8; 16], by: usize) -> usize {
+    number.iter_mut().fold(0, |above, byte| {
+        let part = above << 8 | usize::from(*byte);
+        *byte = part.checked_div(by).unwrap_or(0) as u8;
+        part.checked_rem(by).unwrap_or(0)
+    })
+}
+
+fn uuid(bits: RandomBits) -> String {
+    let uuid = Builder::from_random_bytes(bits.0).into_uuid();
+    uuid.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
 }
 
 fn hex(bytes: &[u8]) -> String {

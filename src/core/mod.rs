@@ -11,6 +11,7 @@ pub mod contract;
 pub mod effect;
 pub mod engine;
 pub mod error;
+pub mod http_date;
 pub mod input;
 pub mod intent;
 pub mod journal;

@@ -1,7 +1,5 @@
 //! An answer's facts, resolved on the host as the fetch adapter does in a browser.
 
-use std::collections::BTreeMap;
-
 use intento::core::contract::{Contract, FactValue, Facts, Fault, Observation};
 use intento::core::limits::POINTER_VALUES_MAX;
 use intento::core::media_type::{essence, is_json};
@@ -32,7 +30,7 @@ pub fn observe(contract: &Contract, reply: &Reply) -> Observation {
         status: reply.status,
         media_type,
         headers: headers.filter(|(name, _)| named.contains(name)).collect(),
-        pointers: contract.fact_pointers().into_iter().filter_map(resolve).collect::<BTreeMap<_, _>>(),
+        pointers: contract.fact_pointers().into_iter().filter_map(resolve).collect(),
         body_empty: text.is_empty(),
         document: document.is_some(),
     })

@@ -20,6 +20,9 @@ use crate::{contracts, process};
 /// Copied from the repository's root, beside what the template's `files` lists.
 const DOCUMENTS: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
+/// SHA-256 as a loop and not unrolled: what is hashed here is small.
+const COMPACT_SHA256: &str = "--cfg=sha2_backend_soft=\"compact\"";
+
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Where the package goes; an older one there is replaced.
@@ -90,7 +93,7 @@ fn compile(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
     if let Some(feature) = options.feature {
         cargo.args(["--features", feature]);
     }
-    cargo.arg(format!("--config=target.{WASM_TARGET}.rustflags={}", path_remaps(&source_folders(workspace)?)?));
+    cargo.arg(format!("--config=target.{WASM_TARGET}.rustflags={}", rust_flags(&source_folders(workspace)?)?));
     let messages = process::capture(&mut cargo, "correct what the compiler names above")?;
     messages
         .lines()
@@ -107,11 +110,11 @@ fn built_module(message: &Value) -> Option<PathBuf> {
     files.find(|file| file.ends_with(".wasm")).map(PathBuf::from)
 }
 
-/// Panic messages name source files: without this the package would tell where it was built, and
-/// differ from one machine to the next.
-fn path_remaps(folders: &[(PathBuf, &str)]) -> Result<String> {
-    let flags: Vec<_> =
-        folders.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect();
+/// Panic messages name source files: unmapped, the package would tell where it was built, and differ from one
+/// machine to the next.
+fn rust_flags(folders: &[(PathBuf, &str)]) -> Result<String> {
+    let remaps = folders.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+    let flags: Vec<String> = remaps.chain([COMPACT_SHA256.to_owned()]).collect();
     // A JSON array of strings is a TOML one too.
     Ok(serde_json::to_string(&flags)?)
 }

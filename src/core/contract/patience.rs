@@ -1,7 +1,8 @@
 //! How long a server asks to be left alone.
 
 use super::{Facts, Observation};
-use crate::core::backoff::{epoch_ms, retry_after_ms};
+use crate::core::backoff::retry_after_ms;
+use crate::core::http_date;
 use crate::core::limits::RETRY_AFTER_MAX_MS;
 
 /// A reset above this many seconds is a moment, not a length: some servers send epoch seconds.
@@ -23,7 +24,7 @@ pub fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> 
 /// 6.6.1, RFC 9111 section 5.1).
 pub fn server_date_ms(facts: &Facts) -> Option<u64> {
     let stored = facts.header("age").and_then(whole).is_some_and(|age_s| age_s > 0);
-    facts.header("date").filter(|_| !stored).and_then(epoch_ms)
+    facts.header("date").filter(|_| !stored).and_then(http_date::parse)
 }
 
 fn rate_limited_ms(facts: &Facts, wall_ms: u64) -> Option<u64> {

@@ -69,6 +69,11 @@ test('the WebAssembly module is there for those who serve it themselves', async 
   assert.ok(WebAssembly.validate(await readFile(require.resolve('intento/core.wasm'))));
 });
 
+test('the module that the default entry carries as text is that one, byte for byte', async () => {
+  const { wasmBytes } = await import(pathToFileURL(join(dirname(require.resolve('intento')), 'wasm-inline.js')).href);
+  assert.ok(Buffer.from(wasmBytes()).equals(await readFile(require.resolve('intento/core.wasm'))));
+});
+
 /** The engine in a copy of the package: the glue remembers that it has started. */
 async function freshEngine() {
   const installed = dirname(require.resolve('intento/package.json'));

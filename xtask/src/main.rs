@@ -6,6 +6,7 @@ mod consumer;
 mod contracts;
 mod counts;
 mod demo;
+mod inline;
 mod package;
 mod process;
 mod setup;

@@ -8,14 +8,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::versions::{WASM_OPT_FLAGS, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{contracts, process};
+use crate::{contracts, inline, process};
 
 /// Copied from the repository's root, beside what the template's `files` lists.
 const DOCUMENTS: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -71,7 +69,8 @@ fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()
     };
     check_names_no_folder(&wasm, &source_folders(workspace)?)?;
     fs::write(stage.join("core.wasm"), &wasm)?;
-    write_inline(&wasm, stage)?;
+    fs::write(stage.join("wasm-inline.js"), inline::module(&wasm))?;
+    fs::write(stage.join("wasm-inline.d.ts"), inline::DECLARATION)?;
     contracts::write(&workspace.root.join("contracts"), stage)?;
     step("compile the TypeScript face");
     compile_face(workspace, stage)?;
@@ -184,22 +183,6 @@ fn optimise(workspace: &Workspace, wasm: Vec<u8>) -> Result<Vec<u8>> {
         fs::write(flags, wanted)?;
     }
     Ok(fs::read(output)?)
-}
-
-/// The module as text, for the default entry: every bundler can carry it, no server must serve it.
-fn write_inline(wasm: &[u8], stage: &Path) -> Result<()> {
-    let text = STANDARD.encode(wasm);
-    let module = format!(
-        "const base64 = '{text}';\n\n\
-         export function wasmBytes() {{\n  \
-           return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));\n\
-         }}\n"
-    );
-    let declaration = "/** The WebAssembly module, decoded anew at each call. */\n\
-                       export declare function wasmBytes(): Uint8Array<ArrayBuffer>;\n";
-    fs::write(stage.join("wasm-inline.js"), module)?;
-    fs::write(stage.join("wasm-inline.d.ts"), declaration)?;
-    Ok(())
 }
 
 /// Compiles pkg-template/src beside the generated modules, with the template's own settings.

@@ -2,17 +2,30 @@
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::compress::{Weight, weigh};
+use crate::counts::Counts;
 use crate::workspace::Workspace;
 use crate::{package, process, setup};
 
+/// What core.wasm may weigh, in brotli bytes.
+const WASM_MAX: usize = 97 * 1024;
+
+/// What `import { openQueue }`, bundled, may weigh, in brotli bytes.
+const INLINE_MAX: usize = 110 * 1024;
+
 /// Builds the package and prints raw, gzip and brotli bytes. The last line is for machines:
-/// `size wasm_br=N glue_br=N inline_br=N`.
+/// `size wasm_br=N glue_br=N inline_br=N`. Fails where that is more than the budget.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     setup::run(workspace)?;
     package::build(workspace, &package::Options::shipped(workspace, false))?;
+    println!();
+    measure(workspace).map(|_| ())
+}
+
+/// As [`run`], of the package that is built already.
+pub(crate) fn measure(workspace: &Workspace) -> Result<Counts> {
     let read = |name: &str| {
         let path = workspace.pkg().join(name);
         fs::read(&path).with_context(|| format!("{} is missing", path.display()))
@@ -21,13 +34,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let glue = weigh(&read("core.js")?)?;
     let inline = weigh(&bundle(workspace)?)?;
 
-    println!();
     println!("{:<36}{:>9}{:>9}{:>9}", "bytes", "raw", "gzip", "brotli");
     print_row("core.wasm", wasm);
     print_row("core.js (glue)", glue);
     print_row("import { openQueue }, bundled", inline);
     println!("size wasm_br={} glue_br={} inline_br={}", wasm.brotli, glue.brotli, inline.brotli);
-    Ok(())
+    for (what, weight, budget) in [("core.wasm", wasm, WASM_MAX), ("the bundled entry", inline, INLINE_MAX)] {
+        if weight.brotli > budget {
+            bail!("{what} is {} bytes over its budget of {budget}: see what grew", weight.brotli - budget);
+        }
+    }
+    Ok(Counts::default())
 }
 
 fn print_row(name: &str, Weight { raw, gzip, brotli }: Weight) {

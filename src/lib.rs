@@ -16,3 +16,8 @@ pub mod ledger;
 pub mod browser;
 #[cfg(target_arch = "wasm32")]
 pub mod js;
+
+/// Half the code of the allocator that std brings.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use e2e::bench::Bench;
-use e2e::ledger::Tally;
 use serde_json::{Value, json};
 
 use crate::{charged_once, payment, payment_with, untouched};

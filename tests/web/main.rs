@@ -1,10 +1,13 @@
 //! The browser adapters in a real browser: the IndexedDB ledger, and what a queue does with it.
 #![cfg(target_arch = "wasm32")]
 
+mod contracts;
 mod durability;
 mod ledger;
 mod page;
 mod session;
 mod spy;
+#[path = "../vectors/mod.rs"]
+mod vectors;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

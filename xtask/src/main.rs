@@ -12,6 +12,7 @@ mod process;
 mod setup;
 mod size;
 mod test;
+mod vectors;
 mod versions;
 mod workspace;
 
@@ -29,7 +30,7 @@ cargo xtask <command>
   setup                  install what a build needs: wasm32 target, npm tools
   build [--debug]        build the npm package into pkg/
   size                   build, then print the sizes that ship
-  test [STAGE]           set up and run everything, or one of: host server wasm types e2e
+  test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
   demo [--headless] [--break new-key] [--port N]
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it

@@ -11,7 +11,7 @@ use anyhow::{Error, Result, bail};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, consumer, package, process, setup, size};
+use crate::{browser, consumer, package, process, setup, size, vectors};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) enum Part {
     Wasm,
     Types,
     E2e,
+    /// The golden vectors alone, counted one by one. In a full run they are part of two other stages.
+    Contracts,
 }
 
 impl FromStr for Part {
@@ -33,7 +35,8 @@ impl FromStr for Part {
             "wasm" => Self::Wasm,
             "types" => Self::Types,
             "e2e" => Self::E2e,
-            _ => bail!("there is no stage `{name}`: choose host, server, wasm, types or e2e"),
+            "contracts" => Self::Contracts,
+            _ => bail!("there is no stage `{name}`: choose host, server, wasm, types, e2e or contracts"),
         })
     }
 }
@@ -131,6 +134,9 @@ const STAGES: &[Stage] = &[
 /// Runs one part, or every stage. A failed stage does not stop the later ones. The last line is
 /// `N passed, N failed`; a stage that fails without naming a test counts as one failed.
 pub(crate) fn run(workspace: &Workspace, only: Option<Part>) -> Result<ExitCode> {
+    if only == Some(Part::Contracts) {
+        return vectors::run(workspace);
+    }
     if let Err(error) = set_up(workspace) {
         eprintln!("error: {error:#}");
         return Ok(report(&[("set-up", Counts::BROKEN, Duration::ZERO)]));
@@ -151,7 +157,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<Part>) -> Result<ExitCode>
     Ok(report(&results))
 }
 
-fn set_up(workspace: &Workspace) -> Result<()> {
+pub(crate) fn set_up(workspace: &Workspace) -> Result<()> {
     setup::run(workspace)?;
     setup::add_component(workspace, "fmt", "rustfmt")?;
     setup::add_component(workspace, "clippy", "clippy")

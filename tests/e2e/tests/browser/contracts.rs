@@ -145,3 +145,25 @@ modes! {
     square: "square", "square", "unknown", false, 24;
     mollie: "mollie", "mollie", "replayed", true, 1;
 }
+
+/// A deploy changes the contract while a payment is pending: the old one goes on as it was sent, the next one as the new
+/// contract says (law 2).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deploy_changes_the_contract_under_a_pending_payment() -> Result<()> {
+    let bench = Bench::start().await?;
+    bench.shop.arm(json!({ "unavailable": 1, "retry_after_s": 1 })).await?;
+    let mut page = bench.page().await?;
+    let old = page.submit(crate::payment("order-1")).await?.intent;
+    page.reaches(&old.id, "waiting:server_error").await?;
+    let rest = json!({ "extends": "ietf", "id": "new", "retentionMs": 7_200_000, "key": { "format": "hex32" } });
+    page.load_again(json!({ "contract": rest })).await?;
+    let old = page.settled(&old.id).await?.intent;
+    let new = page.submit(crate::payment("order-2")).await?.intent;
+    let new = page.settled(&new.id).await?.intent;
+    assert_eq!((old.state.as_str(), new.state.as_str()), ("succeeded", "succeeded"));
+    let ledger = bench.shop.ledger()?;
+    ledger.assert_one_key_per_intent(&[&old, &new]);
+    let keys: Vec<usize> = ledger.wire().iter().map(|entry| entry.key.as_ref().map_or(0, String::len)).collect();
+    assert_eq!(keys, [36, 36, 32], "a dashed UUID twice, then a key of the new kind");
+    Ok(())
+}

@@ -135,12 +135,7 @@ impl<A: App + 'static> Driver<A> {
             lifecycle: RefCell::default(),
             closed: Cell::new(false),
         });
-        let clock = driver.read(&RecordKey::Clock).await.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?;
-        let clock = match clock.record {
-            None => None,
-            Some(Record::Clock(clock)) => Some(clock),
-            Some(_) => return Err(ErrorCode::LedgerUnreadable.into()),
-        };
+        let clock = driver.clock().await?;
         driver.listen();
         let origins = driver.origins().await;
         driver.feed(Input::Started { clock, origins });
@@ -278,7 +273,10 @@ impl<A: App + 'static> Driver<A> {
             Effect::LoadDue { until_ms, limit } => Box::pin(async move { driver.load_due(until_ms, limit).await }),
             Effect::LoadInbox { until_ms, limit } => Box::pin(async move {
                 match driver.store.inbox(&driver.opening.scope, until_ms, limit).await {
-                    Ok(page) => driver.feed(Input::Inbox(page)),
+                    Ok(mut page) => {
+                        page.clock = driver.clock().await.unwrap_or(None);
+                        driver.feed(Input::Inbox(page));
+                    }
                     Err(_) => driver.feed(Input::InboxFailed),
                 }
             }),
@@ -357,6 +355,7 @@ impl<A: App + 'static> Driver<A> {
         match self.store.due(&self.opening.scope, until_ms, limit).await {
             Ok(mut page) => {
                 page.origins = self.origins().await;
+                page.clock = self.clock().await.unwrap_or(None);
                 self.feed(Input::Due(page));
             }
             Err(_) => self.feed(Input::DueFailed),
@@ -369,6 +368,16 @@ impl<A: App + 'static> Driver<A> {
             Ok(None) => self.app.missing(intent),
             // It will be asked for again while somebody waits.
             Err(_) => {}
+        }
+    }
+
+    /// The ledger's clock; `None` in a ledger that has none yet.
+    async fn clock(&self) -> Result<Option<LedgerClock>, Error> {
+        let found = self.read(&RecordKey::Clock).await.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?;
+        match found.record {
+            None => Ok(None),
+            Some(Record::Clock(clock)) => Ok(Some(clock)),
+            Some(_) => Err(ErrorCode::LedgerUnreadable.into()),
         }
     }
 

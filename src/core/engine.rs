@@ -295,6 +295,9 @@ impl Engine {
     }
 
     fn due(&mut self, page: DuePage) {
+        if let Some(clock) = page.clock {
+            self.adopt(clock);
+        }
         let now = self.stamp().at_ms;
         let page_len = self.schedule.page;
         let full = page.due.len() >= page_len as usize;
@@ -420,6 +423,12 @@ impl Engine {
             windows: self.settings.windows.clone(),
             prepares: self.settings.prepares,
         }
+    }
+
+    /// Follows the ledger's clock. A realm that only reads would otherwise measure due times on one that the ledger has
+    /// left behind: one wild reading of another realm's wall clock, and what is due would never be due here.
+    fn adopt(&mut self, clock: LedgerClock) {
+        self.clock.follow(clock);
     }
 
     /// A name that no other realm and no other moment makes.

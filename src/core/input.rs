@@ -119,6 +119,8 @@ pub struct DuePage {
     /// The earliest due time after this page, on the ledger clock.
     pub next_due_at_ms: Option<u64>,
     pub origins: Vec<(String, OriginRecord)>,
+    /// The ledger's clock: another realm may have moved it on.
+    pub clock: Option<LedgerClock>,
 }
 
 /// What the app's `authorize` said.

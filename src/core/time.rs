@@ -128,6 +128,14 @@ impl RealmClock {
         }
     }
 
+    /// Takes over what the ledger says where this realm has written nothing to it. One that met a step back of the wall
+    /// clock when it read the ledger is an epoch ahead, until it writes: it must not forget that.
+    pub fn follow(&mut self, stored: LedgerClock) {
+        if self.clock.is_none_or(|own| own.epoch <= stored.epoch) {
+            self.adopt(stored);
+        }
+    }
+
     /// The ledger time at the realm's last moment. Before the ledger was read: its wall clock, epoch 0.
     pub fn stamp(&self) -> Stamp {
         self.clock.unwrap_or(LedgerClock::new(self.last.wall_ms)).stamp(self.last.wall_ms)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::store::{Store, StoreError};
 use crate::core::input::DuePage;
 use crate::core::intent::IntentRecord;
-use crate::core::key::ScopeHash;
+use crate::core::key::{IntentId, ScopeHash};
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 
 #[derive(Debug, Default)]
@@ -26,29 +26,30 @@ impl MemoryStore {
         self.commits.get()
     }
 
+    /// Every intent, in the order of ids.
+    pub fn intents(&self) -> Vec<IntentRecord> {
+        let records = self.records.borrow();
+        let all = records.values().filter_map(|versioned| match &versioned.record {
+            Some(Record::Intent(intent)) => Some((**intent).clone()),
+            _ => None,
+        });
+        all.collect()
+    }
+
     /// Every record, by name.
     pub fn records(&self) -> BTreeMap<RecordKey, Versioned> {
         self.records.borrow().clone()
     }
 
     fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: fn(&IntentRecord) -> Option<u64>) -> DuePage {
-        let mut due = self.intents(scope);
-        due.retain(|intent| at(intent).is_some());
-        due.sort_by_key(|intent| (at(intent), intent.sequence));
-        let within = |intent: &&IntentRecord| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
-        let page = due.iter().take_while(within).count().min(limit as usize);
-        let next_due_at_ms = due.get(page).and_then(at);
-        due.truncate(page);
-        DuePage { due, next_due_at_ms, origins: Vec::new() }
-    }
-
-    fn intents(&self, scope: &ScopeHash) -> Vec<IntentRecord> {
         let records = self.records.borrow();
-        let all = records.values().filter_map(|versioned| match &versioned.record {
-            Some(Record::Intent(intent)) if intent.scope == *scope => Some((**intent).clone()),
-            _ => None,
-        });
-        all.collect()
+        let mut due: Vec<&IntentRecord> = intents(&records, scope).filter(|intent| at(intent).is_some()).collect();
+        due.sort_by_key(|intent| (at(intent), intent.sequence));
+        let within = |intent: &&&IntentRecord| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
+        let page = due.iter().take_while(within).count().min(limit as usize);
+        let next_due_at_ms = due.get(page).and_then(|intent| at(intent));
+        due.truncate(page);
+        DuePage { due: due.into_iter().cloned().collect(), next_due_at_ms, ..DuePage::default() }
     }
 }
 
@@ -85,18 +86,34 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
-        let mut all = self.intents(scope);
+        let records = self.records.borrow();
+        let mut all: Vec<IntentRecord> = intents(&records, scope).cloned().collect();
         all.sort_by_key(|intent| intent.sequence);
         all.truncate(limit as usize);
         Ok(all)
     }
 }
 
+/// A scope's intents. They stand together in the order of keys.
+fn intents<'a>(
+    records: &'a BTreeMap<RecordKey, Versioned>,
+    scope: &'a ScopeHash,
+) -> impl Iterator<Item = &'a IntentRecord> {
+    let first = RecordKey::Intent(IntentId(String::new()));
+    let theirs = records.range(first..).take_while(|(key, _)| matches!(key, RecordKey::Intent(_)));
+    theirs.filter_map(move |(_, versioned)| match &versioned.record {
+        Some(Record::Intent(intent)) if intent.scope == *scope => Some(&**intent),
+        _ => None,
+    })
+}
+
 /// Would two records hold one head after these writes?
 fn takes_a_head(records: &BTreeMap<RecordKey, Versioned>, writes: &Writes, record: &Record) -> bool {
     let Record::Intent(new) = record else { return false };
     let Some(head) = &new.head_reference else { return false };
-    records.iter().any(|(key, versioned)| match writes.get(key).or(versioned.record.as_ref()) {
+    let first = RecordKey::Intent(IntentId(String::new()));
+    let all = records.range(first..).take_while(|(key, _)| matches!(key, RecordKey::Intent(_)));
+    all.into_iter().any(|(key, versioned)| match writes.get(key).or(versioned.record.as_ref()) {
         Some(Record::Intent(old)) => old.id != new.id && old.head_reference.as_ref() == Some(head),
         _ => false,
     })

@@ -10,6 +10,7 @@ mod inline;
 mod package;
 mod process;
 mod setup;
+mod sim;
 mod size;
 mod test;
 mod vectors;
@@ -31,6 +32,8 @@ cargo xtask <command>
   build [--debug]        build the npm package into pkg/
   size                   build, then print the sizes that ship
   test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
+  sim [--seeds N] [--seed S] [--from S] [--profile P]
+                         lives of the shipped core in a simulated world; a million unless told otherwise
   demo [--headless] [--break new-key] [--port N]
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it
@@ -45,6 +48,7 @@ enum Command {
     Size,
     Test { only: Option<test::Part> },
     Demo(demo::Options),
+    Sim { args: Vec<OsString> },
     WasmTestRunner { args: Vec<OsString> },
 }
 
@@ -73,6 +77,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Size => size::run(&Workspace::find()?)?,
         Command::Test { only } => return test::run(&Workspace::find()?, only),
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
+        Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
         Command::WasmTestRunner { args } => return browser::run_wasm_tests(args),
     }
     Ok(ExitCode::SUCCESS)
@@ -92,6 +97,7 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "ci" => Command::Test { only: None },
         "test" => Command::Test { only: parse_part(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
+        "sim" => Command::Sim { args: parser.raw_args()?.collect() },
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
         _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),
     };

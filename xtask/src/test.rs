@@ -11,7 +11,7 @@ use anyhow::{Error, Result, bail};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, consumer, package, process, setup, size, vectors};
+use crate::{browser, consumer, package, process, setup, sim, size, vectors};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,14 @@ const STAGES: &[Stage] = &[
         must_count: true,
         run: |workspace| cargo_test(workspace, &["--package=intento"]),
     },
+    Stage {
+        title: "simulated world",
+        part: Some(Part::Host),
+        needs: &[],
+        must_count: true,
+        run: |workspace| cargo_test(workspace, &["--package=sim"]),
+    },
+    Stage { title: "lives by seed", part: Some(Part::Host), needs: &[], must_count: true, run: sim::test },
     Stage {
         title: "reference server",
         part: Some(Part::Server),

@@ -179,7 +179,7 @@ impl IndexedDb {
             let due: Vec<IntentRecord> = rows.iter().filter_map(readable_intent).collect();
             // Rows that cannot be read stay, and must not hide those behind them.
             if due.len() >= limit as usize || !full || u64::from(asked) >= OPEN_INTENTS_MAX {
-                return Ok(DuePage { due, next_due_at_ms, origins: Vec::new() });
+                return Ok(DuePage { due, next_due_at_ms, ..DuePage::default() });
             }
             asked = asked.saturating_mul(2);
         }

@@ -70,8 +70,11 @@ impl Engine {
             let able = (by_app || intent.has_lookup) && intent.is_reconcilable();
             able.then_some(Errand::Reconcile { by_app })
         };
+        // What this realm was asked and cannot do is another's; it must not keep the intent from going on.
+        if let Some(errand) = reconcile().filter(|_| intent.reconciling.asked) {
+            return Some(errand);
+        }
         match &intent.state {
-            _ if intent.reconciling.asked => reconcile(),
             State::Queued | State::Waiting { .. } => Some(Errand::Send),
             State::Accepted => Some(Errand::Poll),
             State::Held { reason: HeldReason::Auth } => {

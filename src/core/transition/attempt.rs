@@ -61,6 +61,8 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
     if !intent.maybe_sent() {
         intent.first_sent = None;
         intent.window = None;
+        // Nothing of it is unknown any more: there is nothing to ask about.
+        intent.reconciling.asked = false;
         match intent.state {
             State::Waiting { .. } => intent.state = State::Queued,
             // Nothing of it is unknown any more.

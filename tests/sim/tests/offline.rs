@@ -1,15 +1,11 @@
 //! Offline is not an attempt (P4, law 12), and what a device's clock can do (P3).
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod world;
-
 use intento::core::contract::Fault;
-use intento::core::input::{Authorized, Wake};
+use intento::core::input::{Authorized, Input, Wake};
 use intento::core::intent::{Cause, HeldReason, State};
 use intento::core::limits::PROBE_FORBIDS_MAX_MS;
 use intento::core::submission::ExpiresIn;
-use world::{DAY, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
+use sim::{DAY, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
 
 /// Three days without a network, with a reload every few hours. `believed`: the browser says that there is one.
 fn three_days_offline(expires_in: ExpiresIn, believed: bool) -> (World, u64, usize) {
@@ -342,4 +338,26 @@ fn p4_2_a_changed_clock_does_not_block_an_origin_for_ever() {
     world.submit(realm, 3);
     world.run_for(PROBE_FORBIDS_MAX_MS + 3 * MINUTE);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
+}
+
+/// Found by seed 444: a tab took one wild reading of the wall clock and moved the ledger's clock years ahead; another, which
+/// had read the ledger before and never wrote, waited those years.
+#[test]
+fn p3_a_tab_that_only_reads_follows_the_ledgers_clock() {
+    let mut world = World::new(444);
+    let wild = world.open();
+    let reader = world.open();
+    world.messages_lost = true;
+    world.run_for(SECOND);
+    world.step_wall(4_000 * DAY as i64);
+    world.input(wild, Input::Wake(Wake::Visible));
+    world.step_wall(-4_000 * DAY as i64);
+    world.network.probes_pass = false;
+    world.submit(wild, 1);
+    assert!(world.run_until(MINUTE, |world| !world.ledger.intents().is_empty()));
+    world.close(wild);
+    world.network.probes_pass = true;
+    world.run_for(2 * HOUR);
+    let state = world.ledger.intents().remove(0).state;
+    assert!(matches!(state, State::Succeeded { .. }), "{state:?} at {:?}", world.engine(reader).stamp());
 }

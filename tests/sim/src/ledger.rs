@@ -11,7 +11,7 @@ use intento::core::time::LedgerClock;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
 
-use super::ORIGIN;
+use crate::world::ORIGIN;
 
 /// What the next commit does instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum LedgerFault {
     Unreadable,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Ledger {
     store: MemoryStore,
     faults: RefCell<VecDeque<LedgerFault>>,
@@ -64,7 +64,7 @@ impl Ledger {
     }
 
     pub fn record(&self, key: &RecordKey) -> Option<Record> {
-        let found = super::now(self.store.read(core::slice::from_ref(key))).unwrap_or_default();
+        let found = crate::world::now(self.store.read(core::slice::from_ref(key))).unwrap_or_default();
         found.into_iter().next().and_then(|versioned| versioned.record)
     }
 
@@ -76,11 +76,7 @@ impl Ledger {
     }
 
     pub fn intents(&self) -> Vec<IntentRecord> {
-        let intents = self.records().into_values().filter_map(|versioned| match versioned.record {
-            Some(Record::Intent(intent)) => Some(*intent),
-            _ => None,
-        });
-        intents.collect()
+        self.store.intents()
     }
 
     pub fn clock(&self) -> Option<LedgerClock> {
@@ -147,11 +143,14 @@ impl Store for Ledger {
         if let Some(Record::Origin(origin)) = self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
             page.origins.push((ORIGIN.to_owned(), origin));
         }
+        page.clock = self.clock();
         Ok(page)
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.store.inbox(scope, until_ms, limit).await
+        let mut page = self.store.inbox(scope, until_ms, limit).await?;
+        page.clock = self.clock();
+        Ok(page)
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {

@@ -1,13 +1,10 @@
 //! Outcomes reach the app: once in normal running, at least once whatever happens, never lost (P7).
-#![cfg(not(target_arch = "wasm32"))]
-
-mod world;
 
 use intento::core::input::Input;
 use intento::core::intent::State;
 use intento::core::limits::{DELIVER_DEADLINE_MS, DELIVERIES_MAX, LEASE_SLACK_MS};
 use intento::core::record::RecordKey;
-use world::{HOUR, MINUTE, SECOND, World};
+use sim::{HOUR, MINUTE, SECOND, World};
 
 /// Opens a tab whose app handles the outcomes of payments.
 fn open(world: &mut World) -> usize {

@@ -3,6 +3,7 @@
 use intento::core::backoff::JitterSource;
 
 /// Throws that are the same for the same seed.
+#[derive(Debug)]
 pub struct Dice(JitterSource);
 
 impl Dice {

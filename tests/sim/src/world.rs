@@ -1,36 +1,30 @@
-//! Devices, tabs, a network and a server in virtual time. Everything is decided by the seed: the same seed is the same
-//! run. The laws that hold in every world are checked at every send and every commit.
-
-#![allow(dead_code, unused_imports, unreachable_pub, reason = "each test file uses its own part of the world")]
-
-mod chance;
-mod decisions;
-mod laws;
-mod ledger;
-mod realms;
-mod server;
+//! One device, its tabs, a network and a server in virtual time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use intento::core::change::{Applied, Change, ContractSnapshot};
+use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
 use intento::core::contract::{Contract, Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::json::from_text;
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
-use intento::core::submission::{Destinations, Submission, SubmitContext};
+use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
 use intento::ledger::store::{Store, commit_batch};
 
-use chance::Dice;
-use decisions::{body, decision, target};
-use laws::Laws;
-pub use ledger::{Ledger, LedgerFault};
-use realms::Realm;
-pub use server::{Packet, Server, Turn, json, with_header};
+use crate::chance::Dice;
+use crate::decisions::{body, decision, target};
+use crate::laws::Laws;
+use crate::ledger::Ledger;
+use crate::profile::Profile;
+use crate::realms::Realm;
+use crate::server::decide::Token;
+use crate::server::{Packet, Server, json};
+use crate::storm::Storm;
+use crate::tally::Tally;
 
 pub const SECOND: u64 = 1_000;
 pub const MINUTE: u64 = 60 * SECOND;
@@ -43,17 +37,19 @@ const START_WALL_MS: u64 = 1_800_000_000_000;
 /// Names one realm; never used twice.
 pub type RealmNo = usize;
 
+#[derive(Debug)]
 pub struct World {
     pub now_ms: u64,
-    wall_ahead_ms: i64,
+    pub(crate) wall_ahead_ms: i64,
     pub seed: u64,
     pub dice: Dice,
     pub ledger: Ledger,
     pub server: Server,
     pub network: Network,
     pub laws: Laws,
-    realms: BTreeMap<RealmNo, Realm>,
-    realms_opened: usize,
+    pub(crate) realms: BTreeMap<RealmNo, Realm>,
+    pub(crate) realms_opened: usize,
+    pub(crate) scopes: BTreeMap<RealmNo, String>,
     submits: u64,
     events: BTreeMap<(u64, u64), Event>,
     events_made: u64,
@@ -84,6 +80,10 @@ pub struct World {
     /// What tabs tell one another does not arrive.
     pub messages_lost: bool,
     pub contract: ContractSnapshot,
+    pub storm: Storm,
+    pub tally: Tally,
+    /// A hash over everything that left the core.
+    pub trace: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,6 +110,7 @@ pub struct Network {
     pub probes_pass: bool,
 }
 
+#[derive(Debug)]
 pub enum Event {
     Input(RealmNo, Input),
     Transaction(RealmNo, Vec<(Ticket, Change)>, Reading),
@@ -118,13 +119,13 @@ pub enum Event {
     Load(RealmNo, IntentId),
     Probe(RealmNo, String),
     Arrive(Packet),
-    Complete(Packet),
+    Complete(Packet, Token),
     Deadline(Packet),
 }
 
 impl World {
     pub fn new(seed: u64) -> Self {
-        let contract: Contract = from_text(include_str!("../../contracts/generic.json")).unwrap();
+        let contract: Contract = from_text(include_str!("../../../contracts/generic.json")).unwrap();
         Self {
             now_ms: 0,
             wall_ahead_ms: 0,
@@ -136,6 +137,7 @@ impl World {
             laws: Laws::default(),
             realms: BTreeMap::new(),
             realms_opened: 0,
+            scopes: BTreeMap::new(),
             submits: 0,
             events: BTreeMap::new(),
             events_made: 0,
@@ -154,7 +156,23 @@ impl World {
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
             contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
+            storm: Storm::default(),
+            tally: Tally::default(),
+            trace: 0xcbf2_9ce4_8422_2325,
         }
+    }
+
+    /// A world in which everything can go wrong, before a server of this kind.
+    pub fn stormy(seed: u64, profile: Profile) -> Self {
+        let mut world = Self::new(seed);
+        let contract: Contract = from_text(profile.contract()).unwrap();
+        world.contract = ContractSnapshot { hash: ContractHash::of(profile.name()), contract };
+        world.server.profile = profile;
+        world.server.asks = true;
+        world.server.work_ms = world.dice.roll(3 * SECOND);
+        world.storm = Storm::new(seed, matches!(profile, Profile::Conforming | Profile::Stripe));
+        world.handler = |told| Some(told % 7 != 3);
+        world
     }
 
     /// Submits decision `number`; what came of it is in `done` under the ticket.
@@ -165,6 +183,13 @@ impl World {
     pub fn submit_with(&mut self, realm: RealmNo, number: u32, change: impl FnOnce(&mut Submission)) -> u64 {
         let mut submission = decision(number);
         change(&mut submission);
+        let submit = self.change_of(realm, submission).unwrap();
+        let ticket = self.submits;
+        self.input(realm, Input::Submit { ticket, submit: Box::new(submit) });
+        ticket
+    }
+
+    fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
         let destinations = Destinations::new(&target(), &[]).unwrap();
         let scope = self.realms[&realm].engine.scope().clone();
         let owner = RealmId(format!("realm-{realm}"));
@@ -173,10 +198,7 @@ impl World {
         self.submits += 1;
         let bits =
             |salt: u64| RandomBits(u128::from(self.submits * 2 + salt).wrapping_mul(u128::MAX / 97).to_be_bytes());
-        let submit = submission.into_change(context, bits(0), bits(1)).unwrap();
-        let ticket = self.submits;
-        self.input(realm, Input::Submit { ticket, submit: Box::new(submit) });
-        ticket
+        submission.into_change(context, bits(0), bits(1)).ok()
     }
 
     pub fn cancel(&mut self, realm: RealmNo, intent: &IntentId) -> bool {
@@ -185,6 +207,21 @@ impl World {
         self.input(realm, Input::Steer { ticket, change: Box::new(Change::Cancel(intent.clone())) });
         self.run_for(SECOND);
         matches!(self.done.get(&ticket), Some(Ok(Applied::Cancelled { cancelled: true, .. })))
+    }
+
+    /// A successor as the app states it, with another card.
+    pub fn successor(&mut self, realm: RealmNo, predecessor: &IntentRecord) -> Option<Submit> {
+        let order = predecessor.reference.as_ref()?.strip_prefix("order-")?.parse().ok()?;
+        let mut submission = decision(order);
+        submission.operation.clone_from(&predecessor.operation);
+        submission.body = Some(StatedBody::json(format!("{{\"order\":{order},\"again\":{}}}", self.submits)));
+        self.change_of(realm, submission)
+    }
+
+    pub fn steer(&mut self, realm: RealmNo, change: Change) {
+        self.submits += 1;
+        let ticket = self.submits;
+        self.input(realm, Input::Steer { ticket, change: Box::new(change) });
     }
 
     /// The intent of a submit that is done.
@@ -205,7 +242,7 @@ impl World {
 
     /// Is everything that was submitted terminal or held?
     pub fn is_settled(&self) -> bool {
-        self.ledger.intents().iter().all(|intent| intent.has_ended() || matches!(intent.state, State::Held { .. }))
+        self.laws.intents().all(|intent| intent.has_ended() || matches!(intent.state, State::Held { .. }))
     }
 
     /// Lets virtual time pass.
@@ -267,7 +304,7 @@ impl World {
                 self.input(realm, Input::Probed { origin, ok });
             }
             Event::Arrive(packet) => self.arrive(packet),
-            Event::Complete(packet) => self.complete(packet),
+            Event::Complete(packet, token) => self.complete(packet, token),
             Event::Deadline(packet) => self.fetched(&packet, Observation::Fault(Fault::Timeout)),
         }
     }
@@ -278,7 +315,17 @@ impl World {
         }
         let (tickets, changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
+        if let Some(fault) = self.storm.commit() {
+            self.tally.storage_faults += 1;
+            self.ledger.fail_next([fault]);
+        }
         let (results, clock) = now(commit_batch(&self.ledger, &changes, reading));
+        for change in &changes {
+            if let Change::Record(facts) = change {
+                let stored = self.ledger.intent(&facts.intent);
+                self.tally.stale_facts += u64::from(stored.is_some_and(|intent| intent.fence != facts.fence));
+            }
+        }
         assert_eq!(tickets.len(), results.len(), "a result for every change");
         self.laws.after_commit(&self.ledger, self.seed);
         let results = tickets.into_iter().zip(results).collect();
@@ -310,7 +357,18 @@ impl World {
         }
     }
 
-    fn act(&mut self, realm: RealmNo, effect: Effect) {
+    fn note(&mut self, what: u64) {
+        for part in [self.now_ms, what] {
+            self.trace = (self.trace ^ part).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    pub(crate) fn act(&mut self, realm: RealmNo, effect: Effect) {
+        match &effect {
+            Effect::Send(dispatch) => self.note((realm as u64) << 32 | u64::from(dispatch.attempt)),
+            Effect::Changed { intent, .. } => self.note(intent.fence << 8 | intent.state.name().len() as u64),
+            _ => {}
+        }
         match effect {
             Effect::Commit { batch, reading } => self.later(Event::Transaction(realm, batch, reading)),
             Effect::LoadDue { until_ms, limit } => {
@@ -347,7 +405,7 @@ impl World {
             }
             Effect::Reconcile { intent } => {
                 self.asked_about.push(intent.id.clone());
-                let finding = (self.findings)(&intent);
+                let finding = self.found(&intent);
                 self.later(Event::Input(realm, Input::Found { intent: intent.id, finding, answer: None }));
             }
             Effect::Send(dispatch) if self.is_lookup(&dispatch) => {
@@ -384,22 +442,51 @@ impl World {
         }
     }
 
+    /// What the app finds out: in a storm from the server, which seals what it does not know.
+    fn found(&mut self, intent: &IntentRecord) -> Finding {
+        if self.server.profile_asks() {
+            match self.server.look_up(intent.key.expose(), self.now_ms) {
+                Some(true) => {
+                    self.tally.reconciled_applied += 1;
+                    Finding::Applied
+                }
+                Some(false) => {
+                    self.tally.reconciled_not_applied += 1;
+                    Finding::NotApplied
+                }
+                None => Finding::Unknown,
+            }
+        } else {
+            (self.findings)(intent)
+        }
+    }
+
     fn is_lookup(&self, dispatch: &Dispatch) -> bool {
         let claim = self.ledger.intent(&dispatch.intent).and_then(|intent| intent.claim);
         claim.is_some_and(|claim| claim.purpose == Purpose::Reconcile)
     }
 
-    fn latency(&mut self) -> u64 {
-        1 + self.dice.roll(self.latency_max_ms)
+    /// Does an answer wait for this tab that it has not recorded?
+    pub(crate) fn has_facts_for(&self, realm: RealmNo) -> bool {
+        let theirs = |event: &Event| {
+            matches!(event, Event::Input(of, Input::Fetched { .. }) if *of == realm)
+                || matches!(event, Event::Transaction(of, batch, _) if *of == realm
+                    && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
+        };
+        self.events.values().any(theirs)
+    }
+
+    pub(crate) fn latency(&mut self) -> u64 {
+        if self.storm.blows() { self.storm.latency() } else { 1 + self.dice.roll(self.latency_max_ms) }
     }
 
     /// Something will happen after a moment.
-    fn later(&mut self, event: Event) {
+    pub(crate) fn later(&mut self, event: Event) {
         let wait = self.latency();
         self.at(self.now_ms + wait, event);
     }
 
-    fn at(&mut self, at_ms: u64, event: Event) {
+    pub(crate) fn at(&mut self, at_ms: u64, event: Event) {
         self.events_made += 1;
         self.events.insert((at_ms, self.events_made), event);
     }

@@ -2,7 +2,7 @@
 
 use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission, Target};
 
-use super::ORIGIN;
+use crate::world::ORIGIN;
 
 /// Decision `number` of the app: an order to pay.
 pub fn decision(number: u32) -> Submission {

@@ -1,9 +1,5 @@
 //! The laws and rules that a story shows, each by its name. That every send is stored first, that keys and requests
-//! never change and that outcomes stay is checked in every world: see `world/laws.rs`.
-
-#![cfg(not(target_arch = "wasm32"))]
-
-mod world;
+//! never change and that outcomes stay is checked in every world: see `src/laws.rs`.
 
 use intento::core::change::{Applied, Change, Refusal};
 use intento::core::contract::Fault;
@@ -16,7 +12,7 @@ use intento::core::submission::Reference;
 use intento::core::time::Reading;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
-use world::{ATTEMPT_MS, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
+use sim::{ATTEMPT_MS, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
 
 fn succeeded(replay: Replay) -> State {
     State::Succeeded { replay, evidence: Evidence::Reply }
@@ -288,18 +284,18 @@ fn p2_a_suspended_page_starts_nothing() {
 #[test]
 fn p1_4_what_was_absent_and_now_exists_is_a_conflict() {
     let store = MemoryStore::new();
-    let key = || RecordKey::Origin(world::ORIGIN.to_owned());
+    let key = || RecordKey::Origin(sim::world::ORIGIN.to_owned());
     let writes = || Writes::from([(key(), Record::Origin(OriginRecord::default()))]);
     let absent = || ExpectedVersions::from([(key(), 0)]);
-    assert_eq!(world::now(store.commit(&absent(), &writes())), Ok(()));
-    assert_eq!(world::now(store.commit(&absent(), &writes())), Err(StoreError::Conflict), "no phantoms");
+    assert_eq!(sim::world::now(store.commit(&absent(), &writes())), Ok(()));
+    assert_eq!(sim::world::now(store.commit(&absent(), &writes())), Err(StoreError::Conflict), "no phantoms");
     let unwritten = ExpectedVersions::from([(key(), 1), (RecordKey::Clock, 1)]);
     assert_eq!(
-        world::now(store.commit(&unwritten, &writes())),
+        sim::world::now(store.commit(&unwritten, &writes())),
         Err(StoreError::Conflict),
         "read and not written counts"
     );
-    assert_eq!(world::now(store.commit(&ExpectedVersions::from([(key(), 1)]), &writes())), Ok(()));
+    assert_eq!(sim::world::now(store.commit(&ExpectedVersions::from([(key(), 1)]), &writes())), Ok(()));
     assert_eq!(store.records().get(&key()).map(|found| found.version), Some(2));
 }
 
@@ -312,7 +308,7 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     let stored = world.ledger.clock().unwrap();
     let reading = Reading { wall_ms: stored.wall_ms + HOUR, followed: None };
     let unknown = Change::Cancel(IntentId("nobody".to_owned()));
-    let told = world::now(world.ledger.transact(&[unknown], reading)).unwrap();
+    let told = sim::world::now(world.ledger.transact(&[unknown], reading)).unwrap();
     assert_eq!(told.results, [Err(Refusal::UnknownIntent)]);
     assert_eq!(told.clock, Some(stored.observe(reading)));
     assert_eq!(world.ledger.clock(), Some(stored), "and writes nothing");

@@ -1,15 +1,11 @@
 //! Bounds (law 10): commits, attempts at a time, looks at the ledger, probes; and that one bad record stops no other.
 
-#![cfg(not(target_arch = "wasm32"))]
-
-mod world;
-
 use intento::core::change::Applied;
 use intento::core::input::{Input, Wake};
 use intento::core::intent::State;
 use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
 use intento::core::record::RecordKey;
-use world::{HOUR, MINUTE, SECOND, World};
+use sim::{HOUR, MINUTE, SECOND, World};
 
 #[test]
 fn law_8_a_poisoned_intent_blocks_no_other() {

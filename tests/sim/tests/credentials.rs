@@ -1,12 +1,9 @@
 //! Credentials that are refused: asked for anew once, then held, and tried again by whoever has others (P7.3).
-#![cfg(not(target_arch = "wasm32"))]
-
-mod world;
 
 use intento::core::change::Change;
 use intento::core::input::Input;
 use intento::core::intent::{HeldReason, State};
-use world::{MINUTE, Turn, World, json};
+use sim::{MINUTE, Turn, World, json};
 
 const HELD: State = State::Held { reason: HeldReason::Auth };
 

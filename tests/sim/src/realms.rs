@@ -6,8 +6,9 @@ use intento::core::key::{RealmId, ScopeHash};
 use intento::core::record::{Record, RecordKey};
 use intento::core::time::Moment;
 
-use super::{ATTEMPT_MS, ORIGIN, RealmNo, World};
+use crate::world::{ATTEMPT_MS, ORIGIN, RealmNo, World};
 
+#[derive(Debug)]
 pub struct Realm {
     pub engine: Engine,
     pub born_ms: u64,
@@ -39,16 +40,17 @@ impl World {
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
             attempt_ms: ATTEMPT_MS,
             windows: self.contract.contract.windows(),
-            can_reconcile: false,
+            can_reconcile: self.server.asks,
             prepares: false,
             origins: vec![ORIGIN.to_owned()],
             online: self.network.hint,
             can_refresh: false,
-            handled: Vec::new(),
+            handled: if self.server.asks { vec!["authorize-payment".to_owned()] } else { Vec::new() },
         };
         change(&mut settings);
         let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });
         let born_ms = self.now_ms;
+        self.scopes.insert(realm, scope.to_owned());
         self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
         let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
             Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
@@ -61,6 +63,24 @@ impl World {
     /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
     pub fn close(&mut self, realm: RealmNo) {
         self.realms.remove(&realm);
+    }
+
+    /// As [`reload`](Self::reload), under the tab's own scope.
+    pub fn reload_same(&mut self, realm: RealmNo) {
+        let scope = self.scopes.get(&realm).cloned().unwrap_or_default();
+        self.crash(realm);
+        self.open_as(&scope);
+    }
+
+    /// The tab dies, whatever it was doing.
+    pub fn crash(&mut self, realm: RealmNo) {
+        self.tally.crashed_sending += u64::from(self.server.in_flight(realm) > 0);
+        self.tally.crashed_unrecorded += u64::from(self.has_facts_for(realm));
+        self.close(realm);
+    }
+
+    pub fn is_frozen(&self, realm: RealmNo) -> bool {
+        self.realms.get(&realm).is_some_and(|realm| realm.frozen.is_some())
     }
 
     pub fn reload(&mut self, realm: RealmNo) -> RealmNo {
@@ -78,6 +98,9 @@ impl World {
 
     /// The page is frozen: it learns of it, then nothing runs in it.
     pub fn freeze(&mut self, realm: RealmNo) {
+        if self.is_frozen(realm) {
+            return;
+        }
         self.input(realm, Input::Wake(Wake::Suspended));
         if let Some(realm) = self.realms.get_mut(&realm) {
             realm.frozen.get_or_insert_default();

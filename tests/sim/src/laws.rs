@@ -11,9 +11,11 @@ use intento::core::record::Content;
 use intento::core::record::{Record, RecordKey};
 use intento::core::time::LedgerClock;
 
-use super::{Ledger, RealmNo};
+use crate::ledger::Ledger;
+use crate::server::Server;
+use crate::world::{RealmNo, World};
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Laws {
     known: BTreeMap<IntentId, IntentRecord>,
     open: BTreeMap<ScopeHash, u64>,
@@ -25,12 +27,18 @@ pub struct Laws {
     pub clocks_disagree: bool,
 }
 
+#[derive(Debug)]
 struct FirstSend {
     at_ms: u64,
     wire: (String, Vec<(String, String)>, Option<Content>),
 }
 
 impl Laws {
+    /// Every intent as it was last written.
+    pub fn intents(&self) -> impl Iterator<Item = &IntentRecord> {
+        self.known.values()
+    }
+
     #[allow(clippy::too_many_arguments, reason = "everything there is to know at a send")]
     pub fn before_send(
         &mut self,
@@ -145,4 +153,30 @@ fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
         assert!(looked_at, "seed {seed}: law 6: claimed after its outcome, neither to deliver it nor to find out more");
     }
     assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
+}
+
+impl Laws {
+    /// One key, one effect: this server promises it.
+    pub(crate) fn after_effect(&self, server: &Server, key: &str, seed: u64) {
+        let count = server.effects_of_key.get(key).copied().unwrap_or(0);
+        assert!(count <= 1, "seed {seed}: {count} effects under one key");
+    }
+}
+
+impl World {
+    /// When everything has come to an end: what the client says is what the server did.
+    pub fn check_the_end(&self) {
+        let seed = self.seed;
+        for intent in self.ledger.intents() {
+            let paid = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0);
+            let said = format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
+            match &intent.state {
+                State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {said}"),
+                State::NotApplied | State::Cancelled | State::Expired => assert_eq!(paid, 0, "law 4: not paid: {said}"),
+                State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {said}"),
+                _ => {}
+            }
+            assert!(intent.state.safe_to_replace() || intent.successor.is_none(), "law 3: succeeded by: {said}");
+        }
+    }
 }

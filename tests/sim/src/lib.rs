@@ -1,0 +1,32 @@
+//! intento's core in a simulated world: the same code that ships, with time, chance, storage, network, tabs and servers as
+//! arguments. Everything is decided by the seed: the same seed and the same commit are the same run.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`world`] | one device in virtual time: events, and the driver's part of each effect |
+//! | [`realms`] | tabs: opened, reloaded, frozen, thawed, closed |
+//! | [`ledger`] | storage that can be told to fail |
+//! | [`server`] | the network's tricks, and the server's half |
+//! | [`laws`] | what must hold at every send and every commit, in every world |
+//! | [`storm`], [`schedule`] | faults by chance, and one life of a device, drawn from a seed |
+//! | [`profile`] | kinds of servers |
+//! | [`tally`] | how often each situation came about |
+//! | [`decisions`] | what the app decides |
+//! | [`chance`] | throws of a seed |
+
+pub mod chance;
+pub mod decisions;
+pub mod laws;
+pub mod ledger;
+pub mod profile;
+pub mod realms;
+pub mod run;
+pub mod schedule;
+pub mod server;
+pub mod storm;
+pub mod tally;
+pub mod world;
+
+pub use ledger::{Ledger, LedgerFault};
+pub use server::{Turn, json, with_header};
+pub use world::{ATTEMPT_MS, DAY, HOUR, MINUTE, RealmNo, SECOND, World};

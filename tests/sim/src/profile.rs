@@ -1,0 +1,130 @@
+//! Kinds of servers, each with the contract that an app would choose for it.
+
+use intento::core::contract::Facts;
+
+use crate::server::decide::{CAREFUL, End, OtherPayload, PastRetention, Policy, Repetition};
+use crate::server::{html, json, with_header, with_type, with_value};
+use crate::world::{DAY, HOUR};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// The reference server: reserves, stores, echoes, marks, keeps a tombstone. The only one that promises everything.
+    #[default]
+    Conforming,
+    /// Stripe v1: marks replays, stores even a 500, forgets after a day.
+    Stripe,
+    /// GoCardless: a repetition of what was made is a 409 that names it; refusals are executed again.
+    Used409,
+    /// What was begun is in progress for ever.
+    Busy409,
+    /// No tombstone: after its retention a key is new.
+    Forgets,
+    /// Checkout.com: only successes are stored.
+    NoRefusals,
+    /// Speaks the truth in a media type that its contract does not know.
+    WrongTypes,
+}
+
+impl Profile {
+    pub const ALL: [Self; 7] = [
+        Self::Conforming,
+        Self::Stripe,
+        Self::Used409,
+        Self::Busy409,
+        Self::Forgets,
+        Self::NoRefusals,
+        Self::WrongTypes,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Conforming => "conforming",
+            Self::Stripe => "stripe",
+            Self::Used409 => "used-409",
+            Self::Busy409 => "busy-409",
+            Self::Forgets => "forgets",
+            Self::NoRefusals => "no-refusals",
+            Self::WrongTypes => "wrong-types",
+        }
+    }
+
+    /// The contract's text.
+    pub fn contract(self) -> &'static str {
+        match self {
+            Self::Conforming | Self::Busy409 | Self::Forgets | Self::WrongTypes => {
+                include_str!("../../../contracts/generic.json")
+            }
+            Self::Stripe => include_str!("../../../contracts/stripe.json"),
+            Self::Used409 => include_str!("../../../contracts/gocardless.json"),
+            Self::NoRefusals => include_str!("../../../contracts/ietf.json"),
+        }
+    }
+
+    pub fn policy(self) -> Policy {
+        match self {
+            Self::Conforming | Self::Busy409 | Self::WrongTypes => CAREFUL,
+            Self::Stripe | Self::Forgets => Policy { past_retention: PastRetention::Forgotten, ..CAREFUL },
+            Self::Used409 | Self::NoRefusals => Policy {
+                other_payload: OtherPayload::Unnoticed,
+                after_refusal: Repetition::Executed,
+                past_retention: PastRetention::Forgotten,
+                ..CAREFUL
+            },
+        }
+    }
+
+    pub fn retention_ms(self) -> u64 {
+        match self {
+            Self::Conforming | Self::Busy409 | Self::WrongTypes | Self::Stripe | Self::NoRefusals => DAY,
+            Self::Used409 => 30 * DAY,
+            Self::Forgets => DAY + HOUR,
+        }
+    }
+
+    /// Does a run whose server died end by itself?
+    pub fn leases_lapse(self) -> bool {
+        self != Self::Busy409
+    }
+
+    /// The answer to the request that ran.
+    pub fn first(self, end: End, key: &str) -> Facts {
+        let facts = match end {
+            End::Applied => json(201),
+            End::Refused => json(402),
+            End::Unknown => json(500),
+        };
+        match self {
+            Self::Conforming | Self::Busy409 | Self::Forgets => with_header(facts, "idempotency-key", key),
+            Self::WrongTypes => html(facts.status),
+            Self::Stripe | Self::Used409 | Self::NoRefusals => facts,
+        }
+    }
+
+    /// The answer to a repetition of it.
+    pub fn again(self, end: End, key: &str) -> Facts {
+        let first = self.first(end, key);
+        match self {
+            Self::Conforming | Self::Busy409 | Self::Forgets | Self::Stripe => {
+                with_header(first, "idempotent-replayed", "true")
+            }
+            Self::Used409 => with_value(json(409), "/error/errors/*/links/conflicting_resource_id", "PM1"),
+            Self::NoRefusals | Self::WrongTypes => first,
+        }
+    }
+
+    pub fn in_progress(self) -> Facts {
+        match self {
+            Self::WrongTypes => html(409),
+            _ => with_header(json(409), "retry-after", "1"),
+        }
+    }
+
+    pub fn mismatch(self) -> Facts {
+        with_type(json(422), "urn:intento:problem:payload-mismatch")
+    }
+
+    /// A refusal from behind the layer; `stored` under the key or not.
+    pub fn refusal(self, key: &str, stored: bool) -> Facts {
+        if stored { self.first(End::Refused, key) } else { json(402) }
+    }
+}

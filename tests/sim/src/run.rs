@@ -1,0 +1,180 @@
+//! Many seeds, on every core; what fails is shrunk to the steps and faults that it takes, and printed.
+
+use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::profile::Profile;
+use crate::schedule::{Ended, Step, draw, live};
+use crate::tally::Tally;
+
+const SEEDS: u64 = 1_000_000;
+/// Of a million lives, each situation must come about this often.
+const FLOOR_PER_MILLION: u64 = 100;
+/// Failures that are shrunk and printed; the rest is only counted.
+const SHOWN_MAX: usize = 3;
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    first: u64,
+    count: u64,
+    profile: Option<Profile>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    tally: Tally,
+    unsafe_seeds: Vec<(u64, String)>,
+    stuck_seeds: Vec<(u64, String)>,
+}
+
+/// Exit codes: 1 unsafe, 2 stuck, 3 vacuous, 4 wrong arguments.
+pub fn main() -> ExitCode {
+    let Some(asked) = arguments(std::env::args().skip(1)) else {
+        eprintln!("sim [--seeds N] [--seed S] [--profile {}]", Profile::ALL.map(Profile::name).join("|"));
+        return ExitCode::from(4);
+    };
+    panic::set_hook(Box::new(|_| {}));
+    let started = Instant::now();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(asked.count as usize);
+    let found = run(asked, threads);
+    let per_core_per_s = (asked.count as f64 / started.elapsed().as_secs_f64() / threads as f64) as u64;
+
+    for (seed, why) in found.unsafe_seeds.iter().chain(&found.stuck_seeds).take(SHOWN_MAX) {
+        show(*seed, profile_of(asked, *seed), why);
+    }
+    let vacuous =
+        if asked.count >= 100_000 && asked.profile.is_none() { vacuous(&found.tally, asked.count) } else { 0 };
+    let (unsafe_count, stuck) = (found.unsafe_seeds.len(), found.stuck_seeds.len());
+    println!(
+        "sim schedules={} per_core_per_s={per_core_per_s} unsafe={unsafe_count} stuck={stuck} vacuous={vacuous}",
+        asked.count
+    );
+    ExitCode::from(match (unsafe_count, stuck, vacuous) {
+        (0, 0, 0) => 0,
+        (0, 0, _) => 3,
+        (0, ..) => 2,
+        _ => 1,
+    })
+}
+
+fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {
+    let mut asked = Asked { first: 0, count: SEEDS, profile: None };
+    while let Some(option) = given.next() {
+        let value = given.next()?;
+        match option.as_str() {
+            "--seeds" => asked.count = value.parse().ok()?,
+            "--seed" => asked = Asked { first: value.parse().ok()?, count: 1, ..asked },
+            "--from" => asked.first = value.parse().ok()?,
+            "--profile" => asked.profile = Some(Profile::ALL.into_iter().find(|profile| profile.name() == value)?),
+            _ => return None,
+        }
+    }
+    Some(asked).filter(|asked| asked.count > 0)
+}
+
+/// Half of the lives are before the server that promises everything.
+fn profile_of(asked: Asked, seed: u64) -> Profile {
+    let others = &Profile::ALL[1..];
+    let drawn = if seed.is_multiple_of(2) { Profile::Conforming } else { others[(seed / 2) as usize % others.len()] };
+    asked.profile.unwrap_or(drawn)
+}
+
+fn run(asked: Asked, threads: usize) -> Found {
+    let next = AtomicU64::new(asked.first);
+    let found = Mutex::new(Found::default());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut mine = Found::default();
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= asked.first + asked.count {
+                        break;
+                    }
+                    match attempt(seed, profile_of(asked, seed), &draw(seed), None) {
+                        Ok(ended) => {
+                            mine.tally += ended.tally;
+                            if let Some(why) = ended.stuck.first() {
+                                mine.stuck_seeds.push((seed, why.clone()));
+                            }
+                        }
+                        Err(why) => mine.unsafe_seeds.push((seed, why)),
+                    }
+                }
+                let mut all = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                all.tally += mine.tally;
+                all.unsafe_seeds.append(&mut mine.unsafe_seeds);
+                all.stuck_seeds.append(&mut mine.stuck_seeds);
+            });
+        }
+    });
+    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    found.unsafe_seeds.sort();
+    found.stuck_seeds.sort();
+    found
+}
+
+/// A law that is broken ends a life by a panic; its message is the error.
+fn attempt(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Result<Ended, String> {
+    panic::catch_unwind(AssertUnwindSafe(|| live(seed, profile, steps, faults))).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    })
+}
+
+/// Situations that came about too rarely.
+fn vacuous(tally: &Tally, count: u64) -> usize {
+    let floor = (FLOOR_PER_MILLION * count / 1_000_000).max(1);
+    let rare: Vec<_> = tally.rows().into_iter().filter(|(_, times)| *times < floor).collect();
+    for (what, times) in &rare {
+        println!("too rare: {what}: {times}, wanted {floor}");
+    }
+    rare.len()
+}
+
+fn show(seed: u64, profile: Profile, why: &str) {
+    let fails = |steps: &[Step], faults: Option<&BTreeSet<u32>>| match attempt(seed, profile, steps, faults) {
+        Ok(ended) => !ended.stuck.is_empty(),
+        Err(_) => true,
+    };
+    let mut steps = draw(seed);
+    let mut faults: BTreeSet<u32> = (0..100_000).collect();
+    // First fewer steps, then fewer faults, until neither can be spared.
+    loop {
+        let before = (steps.len(), faults.len());
+        shrink(&mut steps, |steps| fails(steps, Some(&faults)));
+        let struck = attempt(seed, profile, &steps, Some(&faults)).map(|ended| ended.struck).unwrap_or_default();
+        let mut list: Vec<u32> = if struck.is_empty() { faults.iter().copied().collect() } else { struck };
+        shrink(&mut list, |list| fails(&steps, Some(&list.iter().copied().collect())));
+        faults = list.into_iter().collect();
+        if (steps.len(), faults.len()) == before {
+            break;
+        }
+    }
+    println!("seed {seed}, {}: {}", profile.name(), why.lines().next().unwrap_or_default());
+    steps.iter().for_each(|step| println!("  {step}"));
+    println!("  faults, by their number: {faults:?}");
+}
+
+/// Leaves out what can be left out: halves first, then single items.
+fn shrink<T: Clone>(items: &mut Vec<T>, fails: impl Fn(&[T]) -> bool) {
+    let mut size = items.len().div_ceil(2);
+    while size > 0 {
+        let mut at = 0;
+        while at < items.len() {
+            let mut fewer = items.clone();
+            fewer.drain(at..(at + size).min(items.len()));
+            if fails(&fewer) {
+                *items = fewer;
+            } else {
+                at += size;
+            }
+        }
+        size /= 2;
+    }
+}

@@ -1,0 +1,272 @@
+//! One life of a device, drawn from a seed: what people and platforms do, in what order, while the storm blows; then the
+//! storm ends, and everything must come to an end.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use intento::core::change::{Adopt, Applied, Change, Replace};
+use intento::core::input::Input;
+use intento::core::intent::{HeldReason, IntentRecord, State};
+use intento::core::key::ScopeHash;
+use intento::core::submission::{ExpiresIn, StatedBody};
+
+use crate::chance::Dice;
+use crate::profile::Profile;
+use crate::world::{DAY, HOUR, MINUTE, RealmNo, SECOND, World};
+
+/// After the storm, everything must be terminal or held within this much virtual time. The longest way there is patience:
+/// thirty answers "in progress", or 200 attempts, each a minute apart at the most.
+pub const CALM_MS: u64 = 5 * HOUR;
+/// What is still on the wire then arrives.
+const LAST_PACKETS_MS: u64 = 5 * MINUTE;
+const SCOPES: [&str; 2] = ["user-1", "guest-7"];
+const ORDERS: u64 = 3;
+
+/// What happens to the device, or is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Open {
+        scope: usize,
+    },
+    Reload,
+    Close,
+    Freeze,
+    Thaw,
+    Offline,
+    Online,
+    /// In seconds.
+    StepWall(i64),
+    /// One reading of the wall clock that is wild, and the next one right again.
+    WildReading,
+    Submit {
+        order: u64,
+        other_payload: bool,
+        expires: bool,
+    },
+    Cancel,
+    Resume,
+    Reconcile,
+    Abandon,
+    Replace,
+    Adopt,
+}
+
+/// An act, and how long after the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub after_ms: u64,
+    /// Which of the tabs, which of the intents: taken modulo how many there are.
+    pub pick: usize,
+    pub act: Act,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{:>7} ms  #{:<3} {:?}", self.after_ms, self.pick, self.act)
+    }
+}
+
+/// How a life ended.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// Neither terminal nor held.
+    pub stuck: Vec<String>,
+    pub tally: crate::tally::Tally,
+    pub struck: Vec<u32>,
+    pub trace: u64,
+}
+
+/// The steps that a seed draws.
+pub fn draw(seed: u64) -> Vec<Step> {
+    let mut dice = Dice::new(seed ^ 0x00_ac_75);
+    let mut steps = vec![
+        Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } },
+        Step { after_ms: 0, pick: 0, act: Act::Submit { order: 0, other_payload: false, expires: false } },
+    ];
+    let count = 4 + dice.roll(18);
+    for _ in 0..count {
+        let after_ms = match dice.roll(8) {
+            0..=2 => dice.roll(200),
+            3..=5 => dice.roll(5 * SECOND),
+            6 => dice.roll(MINUTE),
+            _ => dice.roll(10 * MINUTE),
+        };
+        let pick = dice.roll(1 << 16) as usize;
+        steps.push(Step { after_ms, pick, act: draw_act(&mut dice) });
+    }
+    steps
+}
+
+fn draw_act(dice: &mut Dice) -> Act {
+    match dice.roll(40) {
+        0..=8 => Act::Submit { order: dice.roll(ORDERS), other_payload: dice.one_in(12), expires: dice.one_in(8) },
+        9..=13 => Act::Open { scope: usize::from(dice.one_in(5)) },
+        14..=16 => Act::Reload,
+        17..=19 => Act::Close,
+        20..=22 => Act::Freeze,
+        23..=26 => Act::Thaw,
+        27 => Act::Offline,
+        28 | 29 => Act::Online,
+        30 => match dice.roll(4) {
+            0 => Act::StepWall(12 * 3_600),
+            1 => Act::StepWall(-(dice.roll(48 * 3_600) as i64)),
+            2 => Act::WildReading,
+            _ => Act::StepWall(dice.roll(240) as i64 - 120),
+        },
+        31 | 32 => Act::Cancel,
+        33 => Act::Resume,
+        34 | 35 => Act::Reconcile,
+        36 => Act::Abandon,
+        37 | 38 => Act::Replace,
+        _ => Act::Adopt,
+    }
+}
+
+/// Lives the steps of a seed, of which only those named `kept` where that is given, and of the faults only `faults`.
+pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Ended {
+    let mut world = World::stormy(seed, profile);
+    world.storm.only = faults.cloned();
+    for step in steps {
+        world.run_for(step.after_ms);
+        act(&mut world, step);
+    }
+    calm(&mut world);
+    let end_ms = world.now_ms + CALM_MS;
+    world.run_until(end_ms, World::is_settled);
+    let stuck = world.ledger.intents().iter().filter(|intent| !is_at_an_end(intent)).map(describe).collect();
+    // What is still on the wire arrives, and changes nothing.
+    world.run_for(LAST_PACKETS_MS);
+    world.check_the_end();
+    world.count_intents();
+    Ended { stuck, tally: world.tally, struck: core::mem::take(&mut world.storm.struck), trace: world.trace }
+}
+
+fn is_at_an_end(intent: &IntentRecord) -> bool {
+    intent.has_ended() || matches!(intent.state, State::Held { .. })
+}
+
+fn describe(intent: &IntentRecord) -> String {
+    format!("{:?} due {:?} after {} attempts", intent.state, intent.due_at_ms, intent.history.total)
+}
+
+/// No more faults: the network works, storage works, the server works, and a tab of each scope is open.
+fn calm(world: &mut World) {
+    world.storm.calm();
+    world.ledger.heal();
+    for realm in world.realms() {
+        world.thaw(realm);
+    }
+    world.go_online();
+    for scope in SCOPES {
+        world.open_as(scope);
+    }
+    world.run_for(SECOND);
+}
+
+fn act(world: &mut World, step: &Step) {
+    let realms = world.realms();
+    let realm = realms.get(step.pick % realms.len().max(1)).copied();
+    match (step.act, realm) {
+        (Act::Open { scope }, _) if realms.len() < 4 => {
+            world.open_as(SCOPES[scope % SCOPES.len()]);
+            world.tally.three_tabs += u64::from(realms.len() == 2);
+        }
+        (Act::Open { .. }, _) | (_, None) => {}
+        (Act::Reload, Some(realm)) => world.reload_same(realm),
+        (Act::Close, Some(realm)) => world.crash(realm),
+        (Act::Freeze, Some(realm)) => {
+            world.tally.frozen_sending += u64::from(world.server.in_flight(realm) > 0);
+            world.freeze(realm);
+        }
+        (Act::Thaw, Some(realm)) => {
+            world.tally.thawed += u64::from(world.is_frozen(realm));
+            world.thaw(realm);
+        }
+        (Act::Offline, _) => {
+            world.tally.offline += 1;
+            world.go_offline();
+        }
+        (Act::Online, _) => world.go_online(),
+        (Act::StepWall(seconds), _) => {
+            world.tally.clock_back += u64::from(seconds < -60);
+            world.tally.clock_ahead += u64::from(seconds > 3_600);
+            world.step_wall(seconds * 1_000);
+        }
+        (Act::WildReading, Some(realm)) => {
+            world.tally.clock_ahead += 1;
+            let ahead_ms = 4_000 * DAY as i64;
+            world.step_wall(ahead_ms);
+            world.input(realm, Input::Wake(intento::core::input::Wake::Visible));
+            world.run_for(50);
+            world.step_wall(-ahead_ms);
+        }
+        (Act::Submit { order, other_payload, expires }, Some(realm)) => {
+            world.submit_with(realm, order as u32, |submission| {
+                if other_payload {
+                    submission.body = Some(StatedBody::json(format!("{{\"order\":{order},\"other\":true}}")));
+                }
+                submission.expires_in = if expires { ExpiresIn::AfterMs(120_000) } else { ExpiresIn::Never };
+            });
+        }
+        (_, Some(realm)) => steer(world, realm, step),
+    }
+}
+
+/// What an app does with an intent of the tab's scope.
+fn steer(world: &mut World, realm: RealmNo, step: &Step) {
+    let scope = world.engine(realm).scope().clone();
+    if step.act == Act::Adopt {
+        return adopt(world, realm, scope);
+    }
+    let mut intents = world.ledger.intents();
+    intents.retain(|intent| intent.scope == scope);
+    let Some(intent) = intents.get((step.pick >> 4) % intents.len().max(1)) else { return };
+    let id = intent.id.clone();
+    let change = match step.act {
+        Act::Cancel => Change::Cancel(id),
+        Act::Resume => Change::Resume(id),
+        Act::Reconcile => Change::Reconcile(id),
+        Act::Abandon if intent.maybe_sent() => Change::Abandon { intent: id, reason: "no patience".to_owned() },
+        Act::Replace => match world.successor(realm, intent) {
+            Some(successor) => {
+                Change::Replace(Box::new(Replace { predecessor: id, successor, reason: "another card".to_owned() }))
+            }
+            None => return,
+        },
+        _ => return,
+    };
+    world.steer(realm, change);
+}
+
+fn adopt(world: &mut World, realm: RealmNo, to: ScopeHash) {
+    let from = ScopeHash::of(SCOPES[1]);
+    if from == to {
+        return;
+    }
+    let mut intents = world.ledger.intents();
+    intents.retain(|intent| intent.scope == from);
+    let intents = intents.into_iter().map(|intent| intent.id).collect();
+    world.steer(realm, Change::Adopt(Adopt { from, to, intents }));
+}
+
+impl World {
+    /// What the run has shown, once more.
+    fn count_intents(&mut self) {
+        for (_, result) in core::mem::take(&mut self.done) {
+            match result {
+                Ok(Applied::Adopted { moved, .. }) => self.tally.adopted += moved.len() as u64,
+                Ok(Applied::Cancelled { cancelled: true, .. }) => self.tally.cancelled += 1,
+                _ => {}
+            }
+        }
+        for intent in self.ledger.intents() {
+            let held = |reason| intent.state == State::Held { reason };
+            self.tally.window_closed += u64::from(held(HeldReason::WindowClosed));
+            self.tally.auth_held += u64::from(held(HeldReason::Auth));
+            self.tally.expired_unsent += u64::from(intent.state == State::Expired);
+            self.tally.replaced += u64::from(intent.predecessor.is_some());
+            self.tally.contradicted += u64::from(intent.contradicted);
+            self.tally.delivered += u64::from(intent.delivery.acknowledged.is_some());
+        }
+    }
+}

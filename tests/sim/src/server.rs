@@ -1,0 +1,301 @@
+//! The server's half, deciding by the very code of the reference server; and the network's tricks on the way there and
+//! back.
+
+#[path = "../../../examples/reference-server/src/decide.rs"]
+#[allow(dead_code, unreachable_pub, missing_debug_implementations, reason = "the server's own file")]
+pub mod decide;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use intento::core::contract::{Answer, FactValue, Facts, Fault, Observation};
+use intento::core::effect::Dispatch;
+use intento::core::input::Input;
+use intento::core::key::IntentId;
+use intento::core::record::Content;
+
+use crate::profile::Profile;
+use crate::world::{Event, MINUTE, RealmNo, World};
+use decide::{Decision, End, Fingerprint, Record, State, Token, decide};
+
+/// What becomes of one request.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// Paid, or what is stored already.
+    Pay,
+    /// It never arrives.
+    LostOnTheWay,
+    /// It is run, and its answer is lost.
+    LostOnReturn,
+    /// It is run, and half of its answer comes.
+    Truncated,
+    /// It arrives after so long.
+    Late(u64),
+    /// It is delivered again after so long; the first delivery answers.
+    Twice(u64),
+    /// A refusal that is stored under the key.
+    Decline,
+    /// A refusal that is stored, and lost on return.
+    DeclineLost,
+    /// A refusal from behind the layer that nothing stores: the next delivery may get another.
+    DeclineUnstored,
+    /// The server dies after it has reserved the key: nothing is done, and nothing answers.
+    CrashBefore,
+    /// The server dies when it has done everything but answer.
+    CrashAfter,
+    /// The handler outlives its lease.
+    Slow(u64),
+    /// Done or not, the server cannot tell: a stored 500.
+    Unknown {
+        effect: bool,
+    },
+    /// Somebody answers so; nothing is run.
+    Says(Facts),
+    Fails(Fault),
+}
+
+/// A request under way.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    realm: RealmNo,
+    intent: IntentId,
+    attempt: u32,
+    key: String,
+    body: String,
+    turn: Turn,
+    delivery: Delivery,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    First,
+    Again,
+}
+
+/// How long a reservation holds. Longer than what the handler is allowed.
+const LEASE_MS: u64 = MINUTE;
+
+#[derive(Debug, Default)]
+pub struct Server {
+    pub profile: Profile,
+    /// The app's question what became of an intent goes here.
+    pub asks: bool,
+    records: BTreeMap<String, Record>,
+    tokens: i64,
+    pub script: VecDeque<Turn>,
+    pub work_ms: u64,
+    /// Requests that arrived, and runs that were begun.
+    pub arrivals: u64,
+    pub executions: u64,
+    /// Payments made, by decision.
+    pub effects: BTreeMap<String, u32>,
+    /// Payments made, by key.
+    pub effects_of_key: BTreeMap<String, u32>,
+    pub keys_of: BTreeMap<String, BTreeSet<String>>,
+    in_flight: BTreeSet<(RealmNo, IntentId, u32)>,
+}
+
+impl Server {
+    pub fn plan(&mut self, turns: impl IntoIterator<Item = Turn>) {
+        self.script.extend(turns);
+    }
+
+    pub fn in_flight(&self, realm: RealmNo) -> usize {
+        self.in_flight.iter().filter(|(of, ..)| *of == realm).count()
+    }
+
+    /// Is the app's question answered by this server? In stories it is answered by the story.
+    pub fn profile_asks(&self) -> bool {
+        self.asks
+    }
+
+    /// What the server knows of a key, for good: asking seals it, if nothing was done.
+    pub fn look_up(&mut self, key: &str, now_ms: u64) -> Option<bool> {
+        let record = self.records.get(key).map(|record| record.state);
+        let running = matches!(record, Some(State::InProgress { lease_until, .. }) if now_ms < lease_until as u64);
+        match record {
+            _ if self.effects_of_key.get(key).is_some_and(|count| *count > 0) => Some(true),
+            Some(State::Completed { end: End::Unknown, .. }) => None,
+            _ if running => None,
+            _ => {
+                let state = record.unwrap_or(State::Tombstone);
+                let fingerprint = self.records.get(key).and_then(|record| record.fingerprint);
+                // What lapsed can no longer commit.
+                let state = if matches!(state, State::InProgress { .. }) { State::Tombstone } else { state };
+                self.records.insert(key.to_owned(), Record { fingerprint, sealed: true, state });
+                Some(false)
+            }
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn send(&mut self, realm: RealmNo, dispatch: Dispatch) {
+        let carried = dispatch.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("idempotency-key"));
+        let key = carried.map(|(_, value)| value.trim_matches('"').to_owned()).unwrap_or_default();
+        let body = match dispatch.body {
+            Some(Content::Text(text)) => text,
+            Some(Content::Bytes(_)) | None => String::new(),
+        };
+        let turn = self.server.script.pop_front().unwrap_or_else(|| self.storm.turn());
+        let (intent, attempt) = (dispatch.intent, dispatch.attempt);
+        self.server.keys_of.entry(body.clone()).or_default().insert(key.clone());
+        self.server.in_flight.insert((realm, intent.clone(), attempt));
+        let packet = Packet { realm, intent, attempt, key, body, turn, delivery: Delivery::First };
+        self.at(self.now_ms + dispatch.deadline_ms, Event::Deadline(packet.clone()));
+        if !self.network.up {
+            return self.answer(&packet, Observation::Fault(Fault::Network));
+        }
+        match packet.turn.clone() {
+            Turn::LostOnTheWay => self.answer(&packet, Observation::Fault(Fault::Network)),
+            Turn::Fails(fault) => self.answer(&packet, Observation::Fault(fault)),
+            Turn::Says(facts) => self.answer(&packet, Observation::Reply(facts)),
+            Turn::Late(ms) => self.at(self.now_ms + ms, Event::Arrive(packet)),
+            Turn::Twice(ms) => {
+                let again = Packet { delivery: Delivery::Again, ..packet.clone() };
+                self.at(self.now_ms + ms, Event::Arrive(again));
+                self.later(Event::Arrive(packet));
+            }
+            _ => self.later(Event::Arrive(packet)),
+        }
+    }
+
+    pub(crate) fn arrive(&mut self, packet: Packet) {
+        self.server.arrivals += 1;
+        let now_ms = self.now_ms as i64;
+        let record = self.server.records.get(&packet.key);
+        let decision = decide(record, now_ms, fingerprint(&packet.body), self.server.profile.policy());
+        self.tally.decided(decision);
+        match decision {
+            Decision::Execute | Decision::TakeOver { .. } | Decision::Again { .. } => self.reserve(packet),
+            Decision::Replay => self.replay(&packet),
+            Decision::InProgress => self.reply(&packet, self.server.profile.in_progress()),
+            Decision::Mismatch => self.reply(&packet, self.server.profile.mismatch()),
+            Decision::Expired => self.reply(&packet, with_type(json(410), "urn:intento:problem:key-expired")),
+            Decision::Sealed => {
+                let sealed = with_type(json(410), "urn:intento:problem:key-sealed");
+                self.reply(&packet, with_header(sealed, "idempotency-key", &packet.key));
+            }
+        }
+    }
+
+    /// T0: the right to run, before anything is run.
+    fn reserve(&mut self, packet: Packet) {
+        if matches!(packet.turn, Turn::DeclineUnstored) {
+            return self.reply(&packet, self.server.profile.refusal(&packet.key, false));
+        }
+        self.server.executions += 1;
+        self.server.tokens += 1;
+        let token = Token(self.server.tokens);
+        let state = State::InProgress { token, lease_until: (self.now_ms + LEASE_MS) as i64 };
+        let record = Record { fingerprint: Some(fingerprint(&packet.body)), sealed: false, state };
+        self.server.records.insert(packet.key.clone(), record);
+        let work_ms = match packet.turn {
+            Turn::CrashBefore => return,
+            Turn::Slow(ms) => ms,
+            _ => self.server.work_ms,
+        };
+        self.at(self.now_ms + work_ms, Event::Complete(packet, token));
+    }
+
+    /// T1: effect, answer and the end of the reservation, together, if the reservation is still this run's.
+    pub(crate) fn complete(&mut self, packet: Packet, token: Token) {
+        let Some(record) = self.server.records.get_mut(&packet.key) else { return };
+        let holds = matches!(record.state, State::InProgress { token: holder, .. } if holder == token);
+        if !holds || record.sealed {
+            self.tally.stale_tokens += 1;
+            return self.reply(&packet, json(503));
+        }
+        let (end, effect) = match packet.turn {
+            Turn::Decline | Turn::DeclineLost => (End::Refused, false),
+            Turn::Unknown { effect } => (End::Unknown, effect),
+            _ => (End::Applied, true),
+        };
+        let expires_at = (self.now_ms + self.server.profile.retention_ms()) as i64;
+        record.state = State::Completed { token, end, expires_at };
+        if effect {
+            *self.server.effects.entry(packet.body.clone()).or_default() += 1;
+            *self.server.effects_of_key.entry(packet.key.clone()).or_default() += 1;
+        }
+        self.laws.after_effect(&self.server, &packet.key, self.seed);
+        let facts = self.server.profile.first(end, &packet.key);
+        if !matches!(packet.turn, Turn::CrashAfter) {
+            self.reply(&packet, facts);
+        }
+    }
+
+    fn replay(&mut self, packet: &Packet) {
+        let end = match self.server.records.get(&packet.key).map(|record| record.state) {
+            Some(State::Completed { end, .. }) => end,
+            _ => End::Unknown,
+        };
+        let facts = self.server.profile.again(end, &packet.key);
+        self.reply(packet, facts);
+    }
+
+    fn reply(&mut self, packet: &Packet, facts: Facts) {
+        let observation = match packet.turn {
+            _ if packet.delivery == Delivery::Again => return,
+            Turn::LostOnReturn | Turn::DeclineLost => Observation::Fault(Fault::Network),
+            Turn::Truncated => Observation::Fault(Fault::Truncated),
+            _ => Observation::Reply(facts),
+        };
+        self.answer(packet, observation);
+    }
+
+    fn answer(&mut self, packet: &Packet, observation: Observation) {
+        let wait = self.latency();
+        let (realm, intent) = (packet.realm, packet.intent.clone());
+        if self.server.in_flight.remove(&(realm, intent.clone(), packet.attempt)) {
+            let answer = answer_of(&observation);
+            self.at(self.now_ms + wait, Event::Input(realm, Input::Fetched { intent, observation, answer }));
+        }
+    }
+
+    /// The attempt's own deadline, unless something came before.
+    pub(crate) fn fetched(&mut self, packet: &Packet, observation: Observation) {
+        self.answer(packet, observation);
+    }
+}
+
+/// Not SHA-256: what matters here is that equal bodies have equal fingerprints, and others have others.
+fn fingerprint(body: &str) -> Fingerprint {
+    let mut bytes = [0; 32];
+    for (place, byte) in bytes.iter_mut().zip(body.bytes()) {
+        *place = byte;
+    }
+    Fingerprint(bytes)
+}
+
+fn answer_of(observation: &Observation) -> Option<Answer> {
+    match observation {
+        Observation::Reply(facts) => Some(Answer {
+            status: facts.status,
+            media_type: facts.media_type.clone(),
+            body: (!facts.body_empty).then(|| "{}".to_owned()),
+            resource: None,
+        }),
+        Observation::Fault(_) => None,
+    }
+}
+
+pub fn json(status: u16) -> Facts {
+    Facts { status, media_type: Some("application/json".to_owned()), document: true, ..Facts::default() }
+}
+
+pub fn html(status: u16) -> Facts {
+    Facts { status, media_type: Some("text/html".to_owned()), ..Facts::default() }
+}
+
+pub fn with_header(mut facts: Facts, name: &str, value: &str) -> Facts {
+    facts.headers.insert(name.to_owned(), value.to_owned());
+    facts
+}
+
+pub fn with_type(facts: Facts, kind: &str) -> Facts {
+    with_value(facts, "/type", kind)
+}
+
+pub fn with_value(mut facts: Facts, pointer: &str, text: &str) -> Facts {
+    facts.pointers.insert(pointer.to_owned(), vec![FactValue::Text(text.to_owned())]);
+    facts
+}

@@ -1,0 +1,161 @@
+//! Faults by chance: each seed draws its own rates, so that a million seeds are a million kinds of bad days.
+
+use std::collections::BTreeSet;
+
+use intento::core::contract::Fault;
+
+use crate::chance::Dice;
+use crate::ledger::LedgerFault;
+use crate::server::{Turn, html, json, with_header};
+use crate::world::{MINUTE, SECOND};
+
+/// How often each thing goes wrong, of a thousand.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rates {
+    lost_on_the_way: u64,
+    lost_on_return: u64,
+    truncated: u64,
+    late: u64,
+    twice: u64,
+    busy: u64,
+    limited: u64,
+    portal: u64,
+    redirected: u64,
+    declined: u64,
+    declined_lost: u64,
+    declined_unstored: u64,
+    crash: u64,
+    slow: u64,
+    unknown: u64,
+    unauthorized: u64,
+    storage: u64,
+}
+
+/// Draws what goes wrong. Off: nothing does.
+#[derive(Debug)]
+pub struct Storm {
+    dice: Dice,
+    rates: Rates,
+    blows: bool,
+    /// Can the server end in a state that it does not know itself?
+    knows_unknown: bool,
+    drawn: u32,
+    /// Faults that happened, by their number.
+    pub struck: Vec<u32>,
+    /// Only these may happen: for shrinking.
+    pub only: Option<BTreeSet<u32>>,
+}
+
+impl Default for Storm {
+    fn default() -> Self {
+        Self {
+            dice: Dice::new(0),
+            rates: Rates::default(),
+            blows: false,
+            knows_unknown: false,
+            drawn: 0,
+            struck: Vec::new(),
+            only: None,
+        }
+    }
+}
+
+impl Storm {
+    /// Rates that this seed draws: most faults are rare or absent, a few are common.
+    pub fn new(seed: u64, knows_unknown: bool) -> Self {
+        let mut dice = Dice::new(seed ^ 0x57_0e_4d);
+        let mut rate = || match dice.roll(4) {
+            0 | 1 => 0,
+            2 => dice.roll(60),
+            _ => dice.roll(300),
+        };
+        let rates = Rates {
+            lost_on_the_way: rate(),
+            lost_on_return: rate(),
+            truncated: rate() / 2,
+            late: rate() / 2,
+            twice: rate(),
+            busy: rate() / 2,
+            limited: rate() / 3,
+            portal: rate() / 3,
+            redirected: rate() / 8,
+            declined: rate(),
+            declined_lost: rate() / 2,
+            declined_unstored: rate() / 2,
+            crash: rate() / 2,
+            slow: rate() / 2,
+            unknown: rate() / 4,
+            unauthorized: rate() / 8,
+            storage: rate() / 3,
+        };
+        Self { dice, rates, blows: true, knows_unknown, ..Self::default() }
+    }
+
+    /// From now on nothing goes wrong.
+    pub fn calm(&mut self) {
+        self.blows = false;
+    }
+
+    pub fn blows(&self) -> bool {
+        self.blows
+    }
+
+    /// What becomes of the next request.
+    pub fn turn(&mut self) -> Turn {
+        if !self.blows {
+            return Turn::Pay;
+        }
+        let rates = self.rates;
+        let (late_ms, twice_ms) = (self.dice.roll(2 * MINUTE), self.dice.roll(3 * MINUTE));
+        let (slow_ms, effect) = (self.dice.roll(3 * MINUTE), self.dice.one_in(2));
+        let knows_unknown = self.knows_unknown;
+        let turns: [(u64, Turn); 16] = [
+            (rates.lost_on_the_way, Turn::LostOnTheWay),
+            (rates.lost_on_return, Turn::LostOnReturn),
+            (rates.truncated, Turn::Truncated),
+            (rates.late, Turn::Late(late_ms)),
+            (rates.twice, Turn::Twice(twice_ms)),
+            (rates.busy, Turn::Says(json(503))),
+            (rates.limited, Turn::Says(with_header(json(429), "retry-after", "3"))),
+            (rates.portal, Turn::Says(html(200))),
+            (rates.redirected, Turn::Fails(Fault::Redirected)),
+            (rates.declined, Turn::Decline),
+            (rates.declined_lost, Turn::DeclineLost),
+            (rates.declined_unstored, Turn::DeclineUnstored),
+            (rates.crash, if effect { Turn::CrashAfter } else { Turn::CrashBefore }),
+            (rates.slow, Turn::Slow(slow_ms)),
+            (if knows_unknown { rates.unknown } else { 0 }, Turn::Unknown { effect }),
+            (rates.unauthorized, Turn::Says(json(401))),
+        ];
+        turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn)).unwrap_or(Turn::Pay)
+    }
+
+    /// What becomes of the next commit, where something goes wrong with it.
+    pub fn commit(&mut self) -> Option<LedgerFault> {
+        if !self.blows || !self.strikes(self.rates.storage) {
+            return None;
+        }
+        Some(match self.dice.roll(5) {
+            0 => LedgerFault::Conflict,
+            1 => LedgerFault::Aborted,
+            2 => LedgerFault::UnknownIn,
+            3 => LedgerFault::UnknownOut,
+            _ => LedgerFault::Unreadable,
+        })
+    }
+
+    /// How long a transaction, a message or an answer takes.
+    pub fn latency(&mut self) -> u64 {
+        if self.blows && self.dice.one_in(16) { 1 + self.dice.roll(2 * SECOND) } else { 1 + self.dice.roll(20) }
+    }
+
+    fn strikes(&mut self, per_mille: u64) -> bool {
+        self.drawn += 1;
+        let strikes =
+            self.dice.roll(1_000) < per_mille && self.only.as_ref().is_none_or(|only| only.contains(&self.drawn));
+        if strikes {
+            self.struck.push(self.drawn);
+        }
+        strikes
+    }
+}

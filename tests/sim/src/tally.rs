@@ -1,0 +1,76 @@
+//! How often each situation came about: a run in which something never happened has tested nothing of it.
+
+use core::ops::AddAssign;
+
+use crate::server::decide::Decision;
+
+macro_rules! tally {
+    ($($name:ident: $what:literal,)*) => {
+        /// Counts of one run, or of many.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Tally {
+            $(pub $name: u64,)*
+        }
+
+        impl Tally {
+            /// Each count with what it counts.
+            pub fn rows(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($what, self.$name)),*]
+            }
+        }
+
+        impl AddAssign for Tally {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$name += other.$name;)*
+            }
+        }
+    };
+}
+
+tally! {
+    executed: "a run begun",
+    taken_over: "a run taken over after its lease",
+    stale_tokens: "a stale run that committed nothing",
+    in_progress: "409 while a run holds the key",
+    replayed: "a stored answer given again",
+    expired: "410 for a key past its retention",
+    sealed: "410 for a key that a lookup sealed",
+    executed_again: "a refusal executed again",
+    crashed_sending: "a tab that died with a request on the wire",
+    crashed_unrecorded: "a tab that died between answer and record",
+    frozen_sending: "a tab frozen with a request on the wire",
+    thawed: "a tab thawed",
+    stale_facts: "facts under an older fence",
+    three_tabs: "three tabs at once",
+    clock_back: "the wall clock set back",
+    clock_ahead: "the wall clock far ahead",
+    storage_faults: "a commit that failed or whose fate was unknown",
+    offline: "a device offline",
+    retry_after: "a server's wait honoured",
+    window_closed: "a window closed",
+    reconciled_applied: "reconciled: applied",
+    reconciled_not_applied: "reconciled: never applied",
+    replaced: "a successor",
+    adopted: "an intent adopted",
+    cancelled: "an intent cancelled unsent",
+    expired_unsent: "an intent expired unsent",
+    auth_held: "credentials refused",
+    delivered: "an outcome handed to the app",
+    contradicted: "evidence against an outcome",
+}
+
+impl Tally {
+    pub(crate) fn decided(&mut self, decision: Decision) {
+        let count = match decision {
+            Decision::Execute => &mut self.executed,
+            Decision::TakeOver { .. } => &mut self.taken_over,
+            Decision::Again { .. } => &mut self.executed_again,
+            Decision::InProgress => &mut self.in_progress,
+            Decision::Replay => &mut self.replayed,
+            Decision::Expired => &mut self.expired,
+            Decision::Sealed => &mut self.sealed,
+            Decision::Mismatch => return,
+        };
+        *count += 1;
+    }
+}

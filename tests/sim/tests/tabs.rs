@@ -1,0 +1,70 @@
+//! Several realms at one ledger: races, crashes, lost answers and duplicated deliveries, by seed.
+
+use intento::core::contract::Fault;
+use intento::core::intent::{Cause, State};
+use sim::{HOUR, MINUTE, SECOND, Turn, World};
+
+#[test]
+fn p1_5_two_tabs_that_decide_the_same_at_once_make_one_intent() {
+    for seed in 0..50 {
+        let mut world = World::new(seed);
+        world.latency_max_ms = 50;
+        let (left, right) = (world.open(), world.open());
+        let tickets = [world.submit(left, 1), world.submit(right, 1)];
+        world.run_for(MINUTE);
+        assert_eq!(world.intent_of(tickets[0]).id, world.intent_of(tickets[1]).id, "seed {seed}");
+        assert_eq!((world.ledger.intents().len(), world.keys_of(1).len(), world.effects_of(1)), (1, 1, 1));
+    }
+}
+
+#[test]
+fn law_5_two_tabs_never_send_one_intent_at_the_same_time() {
+    for seed in 0..50 {
+        let mut world = World::new(seed);
+        world.latency_max_ms = 30;
+        world.server.work_ms = 5 * SECOND;
+        let tabs = [world.open(), world.open(), world.open()];
+        for tab in tabs {
+            world.submit(tab, 1);
+        }
+        world.run_for(20 * SECOND);
+        assert_eq!(world.counts.sends, 1, "seed {seed}: the lease keeps the others away");
+        assert_eq!(world.effects_of(1), 1);
+    }
+}
+
+#[test]
+fn recovery_a_tab_that_died_sending_is_taken_over_when_its_lease_ends() {
+    let mut world = World::new(1);
+    let tab = world.open();
+    world.server.work_ms = 3 * SECOND;
+    let ticket = world.submit(tab, 1);
+    assert!(world.run_until(MINUTE, |world| world.counts.sends == 1));
+    world.close(tab);
+    world.open();
+    world.run_for(30 * SECOND);
+    assert_eq!(world.counts.sends, 1, "only time ends the lease");
+    assert_eq!(world.state_of(ticket), State::Waiting { cause: Cause::Interrupted });
+    world.run_for(10 * SECOND);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
+    assert_eq!((world.effects_of(1), world.keys_of(1).len(), world.counts.sends), (1, 1, 2));
+}
+
+#[test]
+fn law_5_a_slow_tab_s_late_answer_still_settles() {
+    let mut world = World::new(2);
+    let slow = world.open();
+    let ticket = world.submit(slow, 1);
+    assert!(world.run_until(MINUTE, |world| world.counts.sends == 1));
+    world.freeze(slow);
+    world.run_for(SECOND);
+    world.open();
+    world.server.plan((0..20).map(|_| Turn::Fails(Fault::Network)));
+    world.run_for(37 * SECOND);
+    assert!(matches!(world.state_of(ticket), State::Waiting { .. }), "{:?}", world.intent_of(ticket));
+    world.thaw(slow);
+    world.run_for(SECOND);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "recognised success settles from any fence");
+    world.run_for(HOUR);
+    assert_eq!((world.effects_of(1), world.keys_of(1).len()), (1, 1));
+}

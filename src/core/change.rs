@@ -46,6 +46,9 @@ pub enum Change {
         intent: IntentId,
         reason: HeldReason,
     },
+    /// A realm has seen the wall clock step, and bridges it by its monotonic clock: the ledger's clock must know, or it is
+    /// lost with the realm.
+    Tick,
     /// A probe of an origin succeeded or failed.
     Probed {
         origin: String,
@@ -210,6 +213,7 @@ pub enum Applied {
         name: String,
         origin: OriginRecord,
     },
+    Ticked,
 }
 
 /// A granted claim, with everything that its attempt needs.
@@ -279,7 +283,7 @@ impl Applied {
             | Self::Reconciled(intent)
             | Self::Delivered(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
-            Self::Probed { .. } | Self::Adopted { .. } => None,
+            Self::Probed { .. } | Self::Adopted { .. } | Self::Ticked => None,
         }
     }
 }

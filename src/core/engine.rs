@@ -136,6 +136,9 @@ impl Engine {
 
     /// Takes in one thing that happened. Drain [`poll`](Self::poll) afterwards, in the same task.
     pub fn handle(&mut self, input: Input, now: Moment) {
+        if self.started && self.clock.steps_at(now) {
+            self.enqueue(Ticket::Engine, Change::Tick);
+        }
         self.now = now;
         self.clock.read(now);
         match input {

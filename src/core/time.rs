@@ -102,6 +102,13 @@ impl RealmClock {
         Self { clock: None, last: now }
     }
 
+    /// Has the wall clock moved otherwise than the monotonic one since the last moment, by more than a step back that
+    /// would be noticed across realms? A device that slept looks the same.
+    pub fn steps_at(&self, now: Moment) -> bool {
+        let mono_ms = now.mono_ms.saturating_sub(self.last.mono_ms);
+        now.wall_ms.abs_diff(self.last.wall_ms.saturating_add(mono_ms)) > CLOCK_STEP_BACK_MS
+    }
+
     /// Moves to `now` and says what this realm brings to a transaction.
     pub fn read(&mut self, now: Moment) -> Reading {
         let mono_delta = now.mono_ms.saturating_sub(self.last.mono_ms);

@@ -41,6 +41,8 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Delivered(delivered) => deliver::delivered(&mut draft, delivered)?,
         Change::Acknowledge(id) => deliver::acknowledge(&mut draft, id)?,
         Change::Hold { intent, reason } => steering::hold(&mut draft, intent, *reason)?,
+        // Every change moves the ledger's clock; this one does nothing else.
+        Change::Tick => Applied::Ticked,
         Change::Probed { origin, ok } => {
             let mut record = draft.origin(origin)?;
             record.probed(*ok, draft.now());

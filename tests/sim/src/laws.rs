@@ -25,6 +25,9 @@ pub struct Laws {
     pub sends: BTreeMap<IntentId, Vec<u32>>,
     /// The device's wall clock was stepped: realms may disagree about when a lease ends (law 5 bounds what we start).
     pub clocks_disagree: bool,
+    /// The wall clock was set back, and none of these, which would know, has written to the ledger since. Until then how
+    /// long ago something was is unknowable (design section 9).
+    pub unseen_step: Option<Vec<RealmNo>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,9 @@ impl Laws {
         let wire = (dispatch.url.clone(), headers, dispatch.body.clone());
         let first = self.sent.entry(intent.id.clone()).or_insert(FirstSend { at_ms: now_ms, wire: wire.clone() });
         assert!(first.wire == wire, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
+        if self.unseen_step.is_some() {
+            return;
+        }
         let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
         assert!(
             ends_ms <= contract.windows().smallest_ms(),

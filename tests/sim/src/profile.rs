@@ -1,6 +1,10 @@
 //! Kinds of servers, each with the contract that an app would choose for it.
 
-use intento::core::contract::Facts;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use intento::core::contract::{Contract, Facts};
+use intento::core::json::from_text;
 
 use crate::server::decide::{CAREFUL, End, OtherPayload, PastRetention, Policy, Repetition};
 use crate::server::{html, json, with_header, with_type, with_value};
@@ -48,8 +52,18 @@ impl Profile {
         }
     }
 
-    /// The contract's text.
-    pub fn contract(self) -> &'static str {
+    /// The contract that an app chooses for it. Read once a thread: lives are short.
+    pub fn contract(self) -> Contract {
+        thread_local! {
+            static READ: RefCell<BTreeMap<&'static str, Contract>> = const { RefCell::new(BTreeMap::new()) };
+        }
+        READ.with_borrow_mut(|read| {
+            let parse = || from_text(self.contract_text()).expect("a contract that ships can be read");
+            read.entry(self.name()).or_insert_with(parse).clone()
+        })
+    }
+
+    fn contract_text(self) -> &'static str {
         match self {
             Self::Conforming | Self::Busy409 | Self::Forgets | Self::WrongTypes => {
                 include_str!("../../../contracts/generic.json")

@@ -118,6 +118,11 @@ impl World {
     /// Steps the device's wall clock; monotonic clocks do not see it.
     pub fn step_wall(&mut self, ms: i64) {
         self.wall_ahead_ms += ms;
+        if ms < 0 {
+            // Only a realm that runs can tell, once it has written.
+            let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
+            self.laws.unseen_step = Some(awake.map(|(number, _)| *number).collect());
+        }
     }
 
     /// The network goes, and the browser says so.

@@ -77,10 +77,16 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {
     Some(asked).filter(|asked| asked.count > 0)
 }
 
-/// Half of the lives are before the server that promises everything.
+/// Half of the lives are before the server that promises everything; few before one whose every answer is somebody
+/// else's, since all that happens there is patience, and much of it.
 fn profile_of(asked: Asked, seed: u64) -> Profile {
-    let others = &Profile::ALL[1..];
-    let drawn = if seed.is_multiple_of(2) { Profile::Conforming } else { others[(seed / 2) as usize % others.len()] };
+    const OTHERS: [Profile; 5] =
+        [Profile::Stripe, Profile::Used409, Profile::Busy409, Profile::Forgets, Profile::NoRefusals];
+    let drawn = match seed % 1_000 {
+        7 => Profile::WrongTypes,
+        odd if odd % 2 == 1 => OTHERS[(seed / 2) as usize % OTHERS.len()],
+        _ => Profile::Conforming,
+    };
     asked.profile.unwrap_or(drawn)
 }
 

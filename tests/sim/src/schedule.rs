@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use intento::core::attempt::{Attempt, AttemptState};
 use intento::core::change::{Adopt, Applied, Change, Replace};
 use intento::core::input::Input;
 use intento::core::intent::{HeldReason, IntentRecord, State};
@@ -85,11 +86,13 @@ pub fn draw(seed: u64) -> Vec<Step> {
     ];
     let count = 4 + dice.roll(18);
     for _ in 0..count {
-        let after_ms = match dice.roll(8) {
-            0..=2 => dice.roll(200),
-            3..=5 => dice.roll(5 * SECOND),
-            6 => dice.roll(MINUTE),
-            _ => dice.roll(10 * MINUTE),
+        let after_ms = match dice.roll(64) {
+            0..=23 => dice.roll(200),
+            24..=47 => dice.roll(5 * SECOND),
+            48..=55 => dice.roll(MINUTE),
+            56..=62 => dice.roll(10 * MINUTE),
+            // The device lies in a drawer.
+            _ => dice.roll(3 * DAY),
         };
         let pick = dice.roll(1 << 16) as usize;
         steps.push(Step { after_ms, pick, act: draw_act(&mut dice) });
@@ -267,6 +270,8 @@ impl World {
             self.tally.replaced += u64::from(intent.predecessor.is_some());
             self.tally.contradicted += u64::from(intent.contradicted);
             self.tally.delivered += u64::from(intent.delivery.acknowledged.is_some());
+            let asked = |attempt: &&Attempt| matches!(attempt.state, AttemptState::Ended { retry_after_ms: Some(wait_ms), .. } if wait_ms > 1_000);
+            self.tally.retry_after += intent.history.attempts.iter().filter(asked).count() as u64;
         }
     }
 }

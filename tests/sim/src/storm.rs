@@ -85,7 +85,7 @@ impl Storm {
             crash: rate() / 2,
             slow: rate() / 2,
             unknown: rate() / 4,
-            unauthorized: rate() / 8,
+            unauthorized: rate() / 3,
             storage: rate() / 3,
         };
         Self { dice, rates, blows: true, knows_unknown, ..Self::default() }

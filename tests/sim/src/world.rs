@@ -5,11 +5,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
-use intento::core::contract::{Contract, Facts, Fault, Finding, Observation};
+use intento::core::contract::{Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
-use intento::core::json::from_text;
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
 use intento::core::time::{Moment, Reading};
@@ -125,7 +124,7 @@ pub enum Event {
 
 impl World {
     pub fn new(seed: u64) -> Self {
-        let contract: Contract = from_text(include_str!("../../../contracts/generic.json")).unwrap();
+        let contract = Profile::Conforming.contract();
         Self {
             now_ms: 0,
             wall_ahead_ms: 0,
@@ -165,7 +164,7 @@ impl World {
     /// A world in which everything can go wrong, before a server of this kind.
     pub fn stormy(seed: u64, profile: Profile) -> Self {
         let mut world = Self::new(seed);
-        let contract: Contract = from_text(profile.contract()).unwrap();
+        let contract = profile.contract();
         world.contract = ContractSnapshot { hash: ContractHash::of(profile.name()), contract };
         world.server.profile = profile;
         world.server.asks = true;
@@ -315,6 +314,9 @@ impl World {
         }
         let (tickets, changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
+        if self.laws.unseen_step.as_ref().is_some_and(|awake| awake.contains(&realm)) {
+            self.laws.unseen_step = None;
+        }
         if let Some(fault) = self.storm.commit() {
             self.tally.storage_faults += 1;
             self.ledger.fail_next([fault]);

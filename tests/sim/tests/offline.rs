@@ -361,3 +361,22 @@ fn p3_a_tab_that_only_reads_follows_the_ledgers_clock() {
     let state = world.ledger.intents().remove(0).state;
     assert!(matches!(state, State::Succeeded { .. }), "{state:?} at {:?}", world.engine(reader).stamp());
 }
+
+/// Found by seed 23171 and its like: a tab saw the clock being set back, bridged it, wrote nothing, and was closed. For the
+/// next tab hours had not passed that had, and it sent again after the server had forgotten the key.
+#[test]
+fn law_7_a_step_back_that_one_tab_has_seen_the_next_one_knows() {
+    let mut world = World::new(23_171);
+    world.server.plan([Turn::Says(with_header(json(503), "retry-after", "82800"))]);
+    let realm = world.open();
+    let ticket = world.submit(realm, 1);
+    world.run_for(HOUR);
+    world.step_wall(-20 * HOUR as i64);
+    world.run_for(2 * HOUR);
+    world.close(realm);
+    world.run_for(22 * HOUR);
+    world.open();
+    world.run_for(HOUR);
+    assert_eq!(world.state_of(ticket), State::Held { reason: HeldReason::WindowClosed });
+    assert_eq!(world.counts.sends, 1, "and the law is checked at each send");
+}

@@ -19,7 +19,7 @@ pub struct WindowStart {
 
 json!(struct WindowStart { at, server_from_ms, server_to_ms });
 
-/// A server's `Date`, and when it was read.
+/// A server's `Date`, and when it was read: at the earliest, since an answer may be recorded late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerDate {
     /// Epoch milliseconds, in whole seconds.
@@ -46,9 +46,9 @@ impl WindowStart {
     }
 
     /// The server says itself when its window for the key began, in an answer with this `Date`.
-    pub fn told(start_ms: u64, date_ms: u64, now: &Stamp) -> Self {
-        let elapsed_ms = date_ms.saturating_add(999).saturating_sub(start_ms);
-        let at = Stamp { at_ms: now.at_ms.saturating_sub(elapsed_ms), ..*now };
+    pub fn told(start_ms: u64, server: &ServerDate) -> Self {
+        let elapsed_ms = server.date_ms.saturating_add(999).saturating_sub(start_ms);
+        let at = Stamp { at_ms: server.read.at_ms.saturating_sub(elapsed_ms), ..server.read };
         Self { at, server_from_ms: Some(start_ms), server_to_ms: Some(start_ms) }
     }
 
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn law_7_a_server_can_say_when_its_window_began() {
         let now = at(10 * HOUR, 0);
-        let start = WindowStart::told(NOON, NOON + HOUR, &now);
+        let start = WindowStart::told(NOON, &server(NOON + HOUR, now));
         assert_eq!(start.elapsed_ms(None, &now), Some(HOUR + 999));
         assert_eq!(start.elapsed_ms(None, &at(11 * HOUR, 0)), Some(2 * HOUR + 999));
     }

@@ -29,7 +29,9 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
         return super::refuse(crate::core::change::Refusal::Inconsistent);
     }
     if intent.history.get_mut(facts.attempt).is_none() {
-        intent.history.recall(facts.attempt, facts.fence, facts.fact.clone(), now);
+        // When it started is no longer known: not before the first.
+        let started = intent.first_sent.unwrap_or(now);
+        intent.history.recall(facts.attempt, facts.fence, facts.fact.clone(), started);
     }
     let untold = intent.history.get_mut(facts.attempt).filter(|it| !matches!(it.state, AttemptState::Ended { .. }));
     let Some(attempt) = untold else {
@@ -37,14 +39,16 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
         let origin = draft.origin(&intent.request.origin)?;
         return Ok(Applied::Recorded { intent: Box::new(intent), origin });
     };
+    let started = attempt.started;
     attempt.state = AttemptState::Ended { ended: now, fact: facts.fact.clone(), reading, retry_after_ms: asked_ms };
 
     let stale = intent.claim.is_none() || intent.fence != facts.fence;
     let event = JournalEvent::Facts { attempt: facts.attempt, fence: facts.fence, stale, reading };
     draft.journal(&mut intent, event);
-    let server_ms = date_of(&facts.observation, &reading);
-    note_window(&mut intent, &contract, facts, server_ms, &now);
-    let origin = note_origin(draft, &intent, facts, &reading, server_ms)?;
+    // Facts may be recorded long after they came; what they say of the server's clock is as old as the attempt.
+    let server = date_of(&facts.observation, &reading).map(|date_ms| ServerDate { date_ms, read: started });
+    note_window(&mut intent, &contract, facts, server.as_ref(), &now);
+    let origin = note_origin(draft, &intent, facts, &reading, server)?;
     keep_answer(draft, &intent, &contract, facts, &reading)?;
     draw_conclusion(draft, &mut intent, &contract, facts, stale)?;
     draft.put_intent(&intent);
@@ -175,10 +179,11 @@ fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, f
     intent.floor_at_ms = floor;
 }
 
-/// The server's clock, from an answer that was made now: a replay may repeat an old date.
+/// The server's clock, from an answer that was made for this attempt: a replay may repeat an old date.
 fn date_of(observation: &Observation, reading: &AttemptReading) -> Option<u64> {
+    use AnswerClass::{NotTheServer, OtherKey};
     match (observation, reading) {
-        (_, AttemptReading::Answer { class: AnswerClass::NotTheServer, .. } | AttemptReading::Fault { .. }) => None,
+        (_, AttemptReading::Answer { class: NotTheServer | OtherKey, .. } | AttemptReading::Fault { .. }) => None,
         (_, AttemptReading::Answer { replayed: Some(true), .. }) => None,
         (Observation::Reply(facts), _) => server_date_ms(facts),
         (Observation::Fault(_), _) => None,
@@ -190,16 +195,16 @@ fn note_window(
     intent: &mut IntentRecord,
     contract: &Contract,
     facts: &RecordFacts,
-    server_ms: Option<u64>,
+    server: Option<&ServerDate>,
     now: &Stamp,
 ) {
-    if let (Some(window), Some(date_ms)) = (&mut intent.window, server_ms) {
-        window.answered(date_ms, now);
+    let (Observation::Reply(reply), Some(server)) = (&facts.observation, server) else { return };
+    if let Some(window) = &mut intent.window {
+        window.answered(server.date_ms, now);
     }
-    let Observation::Reply(reply) = &facts.observation else { return };
     let told_ms = contract.window_start.as_ref().and_then(|start| reply.header(&start.header)?.trim().parse().ok());
-    if let (Some(start_ms), Some(date_ms)) = (told_ms, server_date_ms(reply)) {
-        intent.window = Some(WindowStart::told(start_ms, date_ms, now));
+    if let Some(start_ms) = told_ms {
+        intent.window = Some(WindowStart::told(start_ms, server));
     }
 }
 
@@ -208,7 +213,7 @@ fn note_origin(
     intent: &IntentRecord,
     facts: &RecordFacts,
     reading: &AttemptReading,
-    server_ms: Option<u64>,
+    server: Option<ServerDate>,
 ) -> Result<OriginRecord, Stop> {
     let now = draft.now();
     let mut origin = draft.origin(&intent.request.origin)?;
@@ -220,9 +225,7 @@ fn note_origin(
         // Silence says nothing of the network: a slow server and a dead one look the same.
         Observation::Fault(Fault::Timeout | Fault::Forbidden) => return Ok(origin),
     }
-    if let Some(date_ms) = server_ms {
-        origin.server = Some(ServerDate { date_ms, read: now });
-    }
+    origin.server = server.or(origin.server);
     // A limit on the key, or on what it locks, is read as `in_progress` by its rule, and closes nothing.
     if matches!(reading, AttemptReading::Answer { class: AnswerClass::RateLimited, .. }) {
         let asked_ms = asked_to_wait_ms(&facts.observation, now.wall_ms);

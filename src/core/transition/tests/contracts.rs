@@ -181,3 +181,62 @@ fn law_2_a_deploy_changes_neither_the_carrier_nor_the_key_of_an_old_intent() {
         "law 7: the smaller window counts"
     );
 }
+
+/// An answer that tells when the server's window for the key began, five seconds before its `Date`.
+fn telling(facts: crate::core::contract::Facts) -> Observation {
+    let told = with_header(facts, "x-request-timestamp", "1700000000000");
+    Observation::Reply(with_header(told, "date", "Tue, 14 Nov 2023 22:13:25 GMT"))
+}
+
+fn is_closed(mut bench: Bench) -> bool {
+    bench.wait(2 * HOUR);
+    let _ = bench.apply(&Change::Resume(id()));
+    bench.apply(&Change::Claim(take(&id(), "last"))).unwrap();
+    bench.only().state == State::Held { reason: HeldReason::WindowClosed }
+}
+
+#[test]
+fn law_7_the_servers_clock_is_read_from_fresh_answers_to_this_key_only() {
+    let mut contract = generic();
+    contract.window_start = Some(HeaderName { header: "x-request-timestamp".to_owned() });
+    for (name, facts, closed) in [
+        ("an answer", json(409), false),
+        ("a replay repeats an old date", marked(json(500)), true),
+        ("another key has another window", with_header(json(409), "idempotency-key", "another"), true),
+        ("a page from in between", html(400), true),
+    ] {
+        let mut bench = Bench::with(&under(contract.clone()));
+        bench.attempt(&id(), Observation::Fault(Fault::Network));
+        bench.wait(22 * HOUR);
+        bench.attempt(&id(), telling(facts));
+        assert_eq!(is_closed(bench), closed, "{name}");
+    }
+}
+
+#[test]
+fn law_7_what_is_recorded_late_is_not_from_now() {
+    let mut contract = generic();
+    contract.window_start = Some(HeaderName { header: "x-request-timestamp".to_owned() });
+    let mut bench = Bench::with(&under(contract));
+    let grant = bench.claim(&id(), "a");
+    // The page was frozen with the answer in its hands.
+    bench.wait(22 * HOUR);
+    bench.tell(&grant, telling(json(409)));
+    assert!(is_closed(bench), "24 h after the window began");
+}
+
+#[test]
+fn p3_2_a_date_that_is_recorded_late_is_of_the_clock_before() {
+    let dated = |facts, date: &str| Observation::Reply(with_header(facts, "date", date));
+    let mut bench = Bench::with(&submit(1));
+    bench.attempt(&id(), dated(json(503), "Tue, 14 Nov 2023 22:13:20 GMT"));
+    bench.apply(&Change::Submit(Box::new(submit(2)))).unwrap();
+    let frozen = bench.claim(&submit(2).intent, "b");
+    // Frozen for a day, and the device's clock is set back by more than that.
+    bench.wait(24 * HOUR);
+    bench.wall_ms -= 48 * HOUR;
+    bench.tell(&frozen, dated(json(201), "Tue, 14 Nov 2023 22:14:00 GMT"));
+    bench.wait(BACKOFF_CAP_MS);
+    bench.apply(&Change::Claim(take(&id(), "c"))).unwrap();
+    assert_eq!(bench.intent(&id()).state, State::Held { reason: HeldReason::WindowClosed });
+}

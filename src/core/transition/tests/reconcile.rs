@@ -24,16 +24,16 @@ fn found(bench: &mut Bench, nonce: &str, finding: Finding) -> IntentRecord {
     let take = TakeClaim { purpose: Purpose::Reconcile, ..take(&id(), nonce) };
     let Ok(Applied::Claimed(grant)) = bench.apply(&Change::Claim(take)) else { panic!("{nonce}: not granted") };
     assert_eq!(grant.attempt, None, "asking is no attempt");
-    tell(bench, nonce, grant.fence, finding)
+    tell(bench, nonce, grant.fence, Found::ByApp(finding))
 }
 
-fn tell(bench: &mut Bench, fact: &str, fence: u64, finding: Finding) -> IntentRecord {
+fn tell(bench: &mut Bench, fact: &str, fence: u64, found: Found) -> IntentRecord {
     let answer = Answer { status: 200, media_type: None, body: Some(fact.to_owned()), resource: None };
     let change = Change::Reconciled(Box::new(Reconciled {
         intent: id(),
         fence,
         fact: ChangeId(fact.to_owned()),
-        found: Found::ByApp(finding),
+        found,
         answer: Some(answer),
         jitter: Jitter(u32::MAX / 2),
     }));
@@ -107,9 +107,9 @@ fn law_5_reconciling_and_sending_exclude_each_other() {
     bench.wait(LEASE + HOUR);
     let sending = bench.claim(&id(), "s2");
     assert!(matches!(bench.apply(&ask("r2")), Err(Refusal::Leased { .. })));
-    let intent = tell(&mut bench, "late", asking.fence, Finding::NotFound);
+    let intent = tell(&mut bench, "late", asking.fence, Found::ByApp(Finding::NotFound));
     assert_eq!(intent.claim.as_ref().map(|claim| claim.purpose), Some(Purpose::Send), "a stale finding frees no lease");
-    let intent = tell(&mut bench, "later", asking.fence, Finding::Applied);
+    let intent = tell(&mut bench, "later", asking.fence, Found::ByApp(Finding::Applied));
     assert!(matches!(intent.state, State::Succeeded { evidence: Evidence::Reconciliation, .. }));
     let intent = bench.tell(&sending, Observation::Reply(json(201)));
     assert!(!intent.contradicted, "the answer says the same");
@@ -155,4 +155,57 @@ fn what_is_known_is_not_asked_about() {
     assert!(matches!(bench.apply(&Change::Reconcile(id())), Err(Refusal::NotReconcilable(_))), "never sent");
     bench.attempt(&id(), Observation::Reply(json(201)));
     assert!(matches!(bench.apply(&Change::Reconcile(id())), Err(Refusal::NotReconcilable(_))), "succeeded");
+}
+
+/// Two realms ask; the attempt's own answer comes in between, and then the slower realm's finding.
+fn late(observation: Observation, finding: Finding) -> (IntentRecord, IntentRecord) {
+    let mut bench = Bench::with(&submit(1));
+    bench.attempt(&id(), Observation::Fault(Fault::Network));
+    let take = TakeClaim { purpose: Purpose::Reconcile, ..take(&id(), "r") };
+    let Ok(Applied::Claimed(asking)) = bench.apply(&Change::Claim(take)) else { panic!("not granted") };
+    bench.wait(LEASE + HOUR);
+    let before = bench.attempt(&id(), observation);
+    (before, tell(&mut bench, "late", asking.fence, Found::ByApp(finding)))
+}
+
+#[test]
+fn law_6_a_finding_against_the_outcome_is_raised_and_changes_nothing() {
+    let stored = || Observation::Reply(marked(json(402)));
+    for (observation, finding, raised) in [
+        (Observation::Reply(json(201)), Finding::NotApplied, true),
+        (Observation::Reply(json(201)), Finding::Applied, false),
+        (Observation::Reply(json(201)), Finding::NotFound, false),
+        (Observation::Reply(json(201)), Finding::Unknown, false),
+        (stored(), Finding::Applied, true),
+        (stored(), Finding::NotApplied, false),
+        (stored(), Finding::NotFound, false),
+    ] {
+        let (before, after) = late(observation, finding);
+        assert_eq!((&after.state, after.contradicted), (&before.state, raised), "{finding:?}");
+        assert_eq!((after.claim, after.due_at_ms), (None, None), "nothing is left to ask: {finding:?}");
+    }
+}
+
+#[test]
+fn law_5_asking_about_what_is_being_sent_waits_for_its_lease() {
+    let mut bench = Bench::with(&submit(1));
+    let grant = bench.claim(&id(), "a");
+    bench.apply(&Change::Reconcile(id())).unwrap();
+    let asked = bench.only();
+    assert!(asked.reconciling.asked);
+    assert_eq!((asked.due_at_ms, asked.claim.is_some()), (Some(grant.lease_until_ms), true));
+}
+
+#[test]
+fn silence_is_no_look_and_is_asked_again() {
+    let mut bench = lost();
+    let answers =
+        [Observation::Fault(Fault::Network), Observation::Fault(Fault::Timeout), Observation::Reply(json(500))];
+    for (observation, looks) in answers.into_iter().zip([0, 0, 1]) {
+        let take = TakeClaim { purpose: Purpose::Reconcile, ..take(&id(), &format!("{observation:?}")) };
+        let Ok(Applied::Claimed(grant)) = bench.apply(&Change::Claim(take)) else { panic!("not granted") };
+        let fact = format!("{observation:?}");
+        let intent = tell(&mut bench, &fact, grant.fence, Found::ByLookup(observation));
+        assert_eq!((intent.reconciling.looks, intent.due_at_ms.is_some()), (looks, true), "{fact}");
+    }
 }

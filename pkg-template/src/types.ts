@@ -28,7 +28,7 @@ export interface Outgoing {
 /** What `prepare` adds to one attempt. It can replace neither the key nor a header that is there. */
 export interface Prepared {
   headers?: Record<string, string>;
-  /** In place of the stored body: an envelope around it, say. */
+  /** In place of the stored body: an envelope around it, say. Where the key travels in the body, it must still stand in it. */
   body?: string | Uint8Array;
 }
 

@@ -3,7 +3,7 @@
 
 use super::backoff::Jitter;
 use super::change::{Change, Found, Grant, NotSent, Polled, Reconciled, RecordFacts, TakeClaim};
-use super::contract::{Answer, Contract, Finding, Lookup, Observation, Windows};
+use super::contract::{Answer, CarrierPlace, Contract, Finding, Lookup, Observation, Windows};
 use super::effect::{Dispatch, Outgoing};
 use super::http_date;
 use super::input::{Credentials, Prepared};
@@ -169,11 +169,11 @@ impl AttemptRun {
     pub fn prepared(&mut self, prepared: Option<Prepared>, terms: &Terms, now: &Stamp, jitter: Jitter) -> Next {
         match core::mem::replace(&mut self.step, Step::Releasing) {
             Step::Preparing { mut dispatch, flight } => match prepared {
-                Some(prepared) => {
+                Some(prepared) if keeps_the_key(&flight.intent, &prepared) => {
                     dispatch.prepare(prepared);
                     self.guard(dispatch, flight, terms, now, jitter)
                 }
-                None => self.give_back(&flight, jitter),
+                Some(_) | None => self.give_back(&flight, jitter),
             },
             step => {
                 self.step = step;
@@ -305,6 +305,13 @@ impl AttemptRun {
     pub fn record_again(&self) -> Option<Change> {
         self.unrecorded().map(|(_, facts)| Change::Record(Box::new(facts.clone())))
     }
+}
+
+/// A body that carries the key must carry it still, or a repetition would be another payment (law 3).
+fn keeps_the_key(intent: &IntentRecord, prepared: &Prepared) -> bool {
+    let key = intent.key.expose().as_bytes();
+    let body = prepared.body.as_ref().filter(|_| intent.carrier.place == CarrierPlace::Body);
+    body.is_none_or(|body| body.as_bytes().windows(key.len()).any(|part| part == key))
 }
 
 /// The attempt itself: the frozen request, under its key.

@@ -4,6 +4,7 @@ mod adopt;
 mod claims;
 mod contracts;
 mod evidence;
+mod guard;
 mod polling;
 mod reconcile;
 mod rerun;

@@ -184,4 +184,26 @@ mod tests {
         assert_eq!(origin.probe, ProbeStanding::Works);
         assert_eq!(reach(&origin, false, true, None, &at(PROBE_FORBIDS_MAX_MS * 9)), Reach::Probe);
     }
+
+    #[test]
+    fn a_gate_ends_at_its_moment_and_is_never_shortened() {
+        let mut origin = OriginRecord::default();
+        origin.gate(1_000, &at(0));
+        assert_eq!(origin.gate_ends_at_ms(&at(999)), Some(1_000));
+        assert_eq!(origin.gate_ends_at_ms(&at(1_000)), None);
+        origin.gate(100, &at(500));
+        assert_eq!(origin.gate_ends_at_ms(&at(999)), Some(1_000), "a shorter wait");
+        origin.gate(2_000, &at(500));
+        assert_eq!(origin.gate_ends_at_ms(&at(999)), Some(2_500), "a longer one");
+    }
+
+    #[test]
+    fn p3_2_a_gate_of_another_epoch_is_open() {
+        let mut origin = OriginRecord::default();
+        origin.gate(1_000, &at(0));
+        let later = Stamp { epoch: 1, ..at(1) };
+        assert_eq!(origin.gate_ends_at_ms(&later), None);
+        origin.gate(10, &later);
+        assert_eq!(origin.gate_ends_at_ms(&later), Some(11), "and lengthens none of this one");
+    }
 }

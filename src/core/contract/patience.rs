@@ -85,6 +85,16 @@ mod tests {
     }
 
     #[test]
+    fn moments_are_read_against_the_servers_clock_where_it_is_visible() {
+        // The device is a minute behind.
+        let date = ("date", "Tue, 14 Nov 2023 22:14:20 GMT");
+        let left = ("x-ratelimit-remaining", "0");
+        assert_eq!(asked(429, &[date, left, ("x-ratelimit-reset", "1700000090")]), Some(30_000));
+        assert_eq!(asked(503, &[date, ("retry-after", "Tue, 14 Nov 2023 22:15:20 GMT")]), Some(60_000));
+        assert_eq!(asked(503, &[("retry-after", "Tue, 14 Nov 2023 22:15:20 GMT")]), Some(120_000));
+    }
+
+    #[test]
     fn what_is_malformed_asks_for_nothing_and_what_is_huge_for_a_day() {
         for field in ["", "r=0;t=30", "\"d\";r=0", "\"d\";r=0;t=soon", "\"d\";r=-1;t=30", "\"d\";r=0;t=1.5"] {
             assert_eq!(asked(429, &[("ratelimit", field)]), None, "{field}");

@@ -138,6 +138,21 @@ fn p5_2_only_a_rule_for_refusals_makes_one_conclusive() {
 }
 
 #[test]
+fn p10_a_marker_that_is_not_visible_is_neither_fresh_nor_replayed() {
+    let mut contract = generic();
+    let when = |replayed| When { status: vec![402], replayed: Some(replayed), ..When::default() };
+    let rule = |replayed, then| Rule { when: when(replayed), then, conclusive: false, resource: None };
+    contract.rules = vec![rule(false, AnswerClass::Retry), rule(true, AnswerClass::Uncertain)];
+    let says = |facts| match read(&contract, &key(), &Observation::Reply(facts)) {
+        AttemptReading::Answer { class, .. } => class,
+        AttemptReading::Fault { .. } => AnswerClass::Unclear,
+    };
+    assert_eq!(says(json(402)), AnswerClass::Rejected, "no rule holds");
+    assert_eq!(says(with_header(json(402), "idempotent-replayed", "false")), AnswerClass::Retry);
+    assert_eq!(says(marked(json(402))), AnswerClass::Uncertain);
+}
+
+#[test]
 fn p5_8_inexact_numbers_match_no_rule() {
     let mut contract = generic();
     let pointer = Some(PointerIs { at: "/code".to_owned(), is: vec!["9007199254740993".to_owned()] });
@@ -215,6 +230,59 @@ fn a_wrong_contract_names_its_field() {
         let mut contract = generic();
         spoil(&mut contract);
         assert_eq!(contract.validate().map_err(|fault| fault.field), Err(field));
+    }
+}
+
+#[test]
+fn what_would_make_a_contract_dangerous_is_refused() {
+    use super::{Lookup, LookupMethod, PathRetention, Poll};
+    fn special(c: &mut Contract, retention_ms: u64) {
+        c.retention_by_path = vec![PathRetention { prefix: "/payments".to_owned(), retention_ms }];
+    }
+    fn lookup(c: &mut Contract, path: &str, response_at: &str, rules: usize) {
+        let when = When { status: vec![404], ..When::default() };
+        let rule = super::LookupRule { when, then: super::Finding::NotFound };
+        c.reconcile = Some(Lookup {
+            method: LookupMethod::Get,
+            path: Some(path.to_owned()),
+            rules: vec![rule; rules],
+            response_at: Some(response_at.to_owned()),
+        });
+    }
+    fn alphabet(c: &mut Contract, alphabet: &str) {
+        c.key.format = super::KeyFormat::Alphabet;
+        c.key.alphabet = Some(alphabet.to_owned());
+    }
+    fn without_a_key(c: &mut Contract) {
+        c.carrier = Carrier { place: CarrierPlace::None, name: String::new(), quoted: false, first_sent: None };
+        (c.retention_ms, c.margin_ms) = (0, 0);
+    }
+    let rows: [(Option<&str>, Spoil); 20] = [
+        (Some("marginMs"), |c| special(c, c.margin_ms)),
+        (None, |c| special(c, c.margin_ms + 1)),
+        (Some("retentionByPath.retentionMs"), |c| special(c, RETENTION_MAX_MS + 1)),
+        (None, without_a_key),
+        (Some("retentionMs"), |c| (without_a_key(c), c.retention_ms = 1).1),
+        (Some("carrier.name"), |c| (without_a_key(c), c.carrier.name = "key".to_owned()).1),
+        (Some("carrier.quoted"), |c| (c.carrier.place = CarrierPlace::Query, c.carrier.quoted = true).1),
+        (Some("poll.path"), |c| c.poll = Some(Poll { path: Some("//elsewhere.example".to_owned()) })),
+        (None, |c| lookup(c, "/look", "/response", 1)),
+        (Some("reconcile.path"), |c| lookup(c, "//elsewhere.example", "/response", 1)),
+        (Some("reconcile.responseAt"), |c| lookup(c, "/look", "/all/*", 1)),
+        (Some("reconcile.rules"), |c| lookup(c, "/look", "/response", 0)),
+        (Some("rules.conclusive"), |c| (c.rules[0].then = AnswerClass::Retry, c.rules[0].conclusive = true).1),
+        (Some("rules.then"), |c| c.rules[0].then = AnswerClass::Unclear),
+        (Some("rules.then"), |c| c.rules[0].then = AnswerClass::OtherKey),
+        (Some("key.maxLength"), |c| c.key.max_length = Some(35)),
+        (Some("key.minLength"), |c| c.key.min_length = Some(37)),
+        (None, |c| alphabet(c, "0123456789abcdef")),
+        (Some("key.alphabet"), |c| alphabet(c, "0123456789abcdefa")),
+        (Some("key.alphabet"), |c| alphabet(c, "0")),
+    ];
+    for (number, (field, spoil)) in rows.into_iter().enumerate() {
+        let mut contract = generic();
+        spoil(&mut contract);
+        assert_eq!(contract.validate().err().map(|fault| fault.field), field, "row {number}");
     }
 }
 
@@ -310,6 +378,14 @@ fn a_lookup_is_believed_in_the_servers_own_voice_only() {
     assert_eq!(found(json(404)), Finding::NotApplied);
     assert_eq!(found(html(404)), Finding::Unknown, "a proxy's page");
     assert_eq!(found(json(200)), Finding::Unknown, "no rule, no finding");
+    let mut contract = contract.clone();
+    let header = Some(super::HeaderIs { name: "x-found".to_owned(), is: vec!["no".to_owned()] });
+    let inside = LookupRule { when: When { header, ..When::default() }, then: Finding::NotFound };
+    contract.reconcile.iter_mut().for_each(|lookup| lookup.rules.insert(0, inside.clone()));
+    let found = |facts| find(&contract, &Observation::Reply(facts));
+    assert_eq!(found(with_header(html(404), "x-found", "NO ")), Finding::NotFound, "a value that only the server says");
+    assert_eq!(found(with_header(json(404), "x-found", "no")), Finding::NotFound, "the first rule that holds");
+    assert_eq!(found(json(404)), Finding::NotApplied);
     assert_eq!(find(&contract, &Observation::Fault(Fault::Network)), Finding::Unknown);
     assert_eq!(find(&generic(), &Observation::Reply(json(404))), Finding::Unknown, "no lookup");
 }

@@ -3,6 +3,8 @@
 use super::*;
 use crate::core::change::Adopt;
 use crate::core::contract::tests::json;
+use crate::core::limits::OPEN_INTENTS_MAX;
+use crate::core::record::{Counters, ReferenceName};
 
 fn guest() -> ScopeHash {
     ScopeHash::of("guest-7")
@@ -89,4 +91,29 @@ fn what_nothing_came_of_stands_in_nobody_s_way() {
 fn law_9_only_the_named_scope_is_adopted_from() {
     let mut bench = Bench::with(&Submit { scope: ScopeHash::of("somebody else"), ..submit(1) });
     assert!(matches!(bench.apply(&adopt(&[1])), Err(Refusal::UnknownIntent)));
+}
+
+#[test]
+fn the_adopted_come_last_in_their_new_scope() {
+    let mut bench = Bench::with(&as_guest(1));
+    bench.apply(&Change::Submit(Box::new(submit(2)))).unwrap();
+    bench.apply(&adopt(&[1])).unwrap();
+    let intent = bench.intent(&submit(1).intent);
+    assert_eq!((intent.sequence, bench.intent(&submit(2).intent).sequence), (2, 1));
+    let name = ReferenceName::new(&submit(1).scope, &intent.operation, "order-1");
+    assert_eq!(intent.head_reference, Some(name.0), "P1.5: it is the head in its new scope");
+    bench.apply(&Change::Submit(Box::new(submit(3)))).unwrap();
+    assert_eq!(bench.intent(&submit(3).intent).sequence, 3);
+}
+
+#[test]
+fn law_10_a_full_account_adopts_nothing() {
+    for (open, fits) in [(OPEN_INTENTS_MAX - 1, true), (OPEN_INTENTS_MAX, false)] {
+        let mut bench = Bench::with(&as_guest(1));
+        let record = Some(Record::Counters(Counters { open, submitted: open }));
+        bench.records.insert(RecordKey::Counters(submit(1).scope), Versioned { version: 1, record });
+        let adopted = bench.apply(&adopt(&[1]));
+        assert_eq!(matches!(adopted, Ok(Applied::Adopted { .. })), fits, "{adopted:?}");
+        assert!(fits || (adopted == Err(Refusal::LedgerFull) && bench.only().scope == guest()));
+    }
 }

@@ -329,6 +329,19 @@ fn law_5_a_stale_guard_does_not_release_a_held_intent() {
 }
 
 #[test]
+fn law_5_late_facts_do_not_release_a_held_intent() {
+    let mut bench = Bench::with(&submit(1));
+    let id = submit(1).intent;
+    let slow = bench.claim(&id, "a");
+    bench.wait(LEASE);
+    bench.apply(&Change::Hold { intent: id, reason: HeldReason::Config }).unwrap();
+    let intent = bench.tell(&slow, Observation::Reply(json(503)));
+    assert_eq!(intent.state, State::Held { reason: HeldReason::Config }, "whose claim is over decides nothing");
+    let intent = bench.only();
+    assert_eq!((intent.due_at_ms, intent.floor_at_ms), (None, None));
+}
+
+#[test]
 fn law_10_attempts_that_nobody_records_end_too() {
     let mut bench = Bench::with(&submit(1));
     let id = submit(1).intent;

@@ -285,6 +285,10 @@ fn the_answer_kept_is_one_that_settles() {
     assert_eq!(kept(&bench), None);
     bench.attempt(&id, echoed(json(402)));
     assert_eq!(kept(&bench), Some((2, 402)));
+    let (mut bench, first, second) = two_attempts();
+    bench.tell(&second, echoed(json(402)));
+    bench.tell(&first, reply(json(201)));
+    assert_eq!(kept(&bench), Some((2, 402)), "law 6: the answer of the outcome that stands");
     match bench.record(&RecordKey::Payload(id)) {
         Some(Record::Payload(payload)) => assert_eq!(payload.body, submit(1).body, "law 2: the body stays"),
         other => panic!("{other:?}"),

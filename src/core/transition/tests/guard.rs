@@ -156,11 +156,12 @@ fn lost() -> Bench {
     let when = When { status: vec![404], ..When::default() };
     contract.reconcile = Some(Lookup {
         method: LookupMethod::Post,
-        path: Some("/lookup".to_owned()),
+        path: Some("/lookup/{reference}?of={operation}".to_owned()),
         rules: vec![LookupRule { when, then: Finding::NotApplied }],
         response_at: Some("/response".to_owned()),
     });
-    let mut bench = Bench::with(&Submit { contract: snapshot(contract), ..submit(1) });
+    let reference = Some("a/b?\u{e9}".to_owned());
+    let mut bench = Bench::with(&Submit { contract: snapshot(contract), reference, ..submit(1) });
     bench.attempt(&id(), Observation::Reply(marked(json(500))));
     bench
 }
@@ -172,7 +173,8 @@ fn a_lookup_asks_where_the_contract_says_and_has_time_to() {
     let (mut run, grant) = claim(&mut bench, BY_LOOKUP, &quick);
     assert_eq!(grant.lease_until_ms, bench.wall_ms + RECONCILE_DEADLINE_MS + LEASE_SLACK_MS);
     let asked = dispatch(run.claimed(grant, &quick, &stamp(&bench), JITTER));
-    assert_eq!((asked.method, asked.url), ("POST", format!("{ORIGIN}/lookup")));
+    let url = format!("{ORIGIN}/lookup/a%2Fb%3F%C3%A9?of=authorize-payment");
+    assert_eq!((asked.method, asked.url), ("POST", url));
     assert_eq!((asked.response_at.as_deref(), asked.body), (Some("/response"), None));
 }
 

@@ -97,6 +97,19 @@ fn p5_4_a_late_success_holds_an_unsent_successor() {
 }
 
 #[test]
+fn p5_4_a_late_success_leaves_a_successor_that_was_sent_to_its_answer() {
+    let mut bench = Bench::with(&submit(1));
+    let slow = bench.claim(&submit(1).intent, "slow");
+    bench.wait(LEASE);
+    bench.attempt(&submit(1).intent, Observation::Reply(echoing(json(402), &submit(1).key)));
+    bench.apply(&replace(2)).unwrap();
+    let sent = bench.claim(&submit(2).intent, "b");
+    bench.tell(&slow, Observation::Reply(json(201)));
+    let successor = bench.intent(&submit(2).intent);
+    assert_eq!((successor.claim.is_some(), successor.fence), (true, sent.fence), "holding it would free no money");
+}
+
+#[test]
 fn p5_6_an_abandoned_intent_still_learns_what_happened() {
     let mut bench = Bench::with(&submit(1));
     let flight = bench.claim(&submit(1).intent, "a");

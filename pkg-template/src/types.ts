@@ -28,7 +28,10 @@ export interface Outgoing {
 /** What `prepare` adds to one attempt. It can replace neither the key nor a header that is there. */
 export interface Prepared {
   headers?: Record<string, string>;
-  /** In place of the stored body: an envelope around it, say. Where the key travels in the body, it must still stand in it. */
+  /**
+   * In place of the stored body: an envelope around it, say. Where the key travels in the body it must still stand in it,
+   * or nothing is sent.
+   */
   body?: string | Uint8Array;
 }
 

@@ -329,6 +329,32 @@ fn law_5_a_stale_guard_does_not_release_a_held_intent() {
 }
 
 #[test]
+fn law_7_an_attempt_that_was_given_back_opened_no_window() {
+    let mut bench = Bench::with(&Submit { expires_in_ms: None, ..submit(1) });
+    let id = submit(1).intent;
+    let grant = bench.claim(&id, "a");
+    bench.apply(&not_sent(&grant)).unwrap();
+    bench.wait(72 * HOUR);
+    let grant = bench.claim(&id, "b");
+    assert_eq!(grant.intent.window.map(|window| window.at.at_ms), Some(START + 72 * HOUR), "it starts with this one");
+}
+
+#[test]
+fn what_was_held_unsent_is_no_longer_asked_about() {
+    for (reason, due) in [(HeldReason::Unresolved, false), (HeldReason::Auth, true)] {
+        let mut bench = Bench::with(&submit(1));
+        let id = submit(1).intent;
+        let slow = bench.claim(&id, "a");
+        bench.wait(LEASE);
+        bench.apply(&Change::Hold { intent: id, reason }).unwrap();
+        assert!(bench.only().due_at_ms.is_some());
+        bench.apply(&not_sent(&slow)).unwrap();
+        let intent = bench.only();
+        assert_eq!((intent.state, intent.due_at_ms.is_some()), (State::Held { reason }, due));
+    }
+}
+
+#[test]
 fn law_5_late_facts_do_not_release_a_held_intent() {
     let mut bench = Bench::with(&submit(1));
     let id = submit(1).intent;

@@ -226,6 +226,35 @@ fn law_7_what_is_recorded_late_is_not_from_now() {
 }
 
 #[test]
+fn p3_2_a_date_that_is_known_at_the_first_send_counts() {
+    let dated = |facts, date: &str| Observation::Reply(with_header(facts, "date", date));
+    let mut bench = Bench::with(&submit(1));
+    for number in [2, 3] {
+        bench.apply(&Change::Submit(Box::new(Submit { expires_in_ms: None, ..submit(number) }))).unwrap();
+    }
+    bench.attempt(&submit(2).intent, dated(json(201), "Tue, 14 Nov 2023 22:13:20 GMT"));
+    bench.attempt(&id(), Observation::Fault(Fault::Network));
+    bench.wall_ms -= 24 * HOUR;
+    bench.attempt(&submit(3).intent, dated(json(201), "Tue, 14 Nov 2023 23:13:20 GMT"));
+    let grant = bench.apply(&Change::Claim(take(&id(), "b")));
+    assert!(matches!(grant, Ok(Applied::Claimed(_))), "an hour, by the server's clock");
+}
+
+#[test]
+fn p4_1_silence_says_nothing_of_the_network() {
+    for (fault, network) in [(Fault::Network, true), (Fault::Timeout, false), (Fault::Truncated, false)] {
+        let mut bench = Bench::with(&submit(1));
+        bench.attempt(&id(), Observation::Fault(fault));
+        let origin = match bench.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            Some(Record::Origin(origin)) => origin.clone(),
+            _ => Default::default(),
+        };
+        assert_eq!(origin.network_fault, network, "{fault:?}");
+        assert_eq!(origin.answered, fault == Fault::Truncated, "{fault:?}");
+    }
+}
+
+#[test]
 fn p3_2_a_date_that_is_recorded_late_is_of_the_clock_before() {
     let dated = |facts, date: &str| Observation::Reply(with_header(facts, "date", date));
     let mut bench = Bench::with(&submit(1));

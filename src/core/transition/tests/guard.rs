@@ -89,6 +89,17 @@ fn law_7_the_guard_looks_at_the_window_again() {
 }
 
 #[test]
+fn law_3_without_a_key_the_first_send_passes_the_guard() {
+    let mut contract = generic();
+    contract.carrier.place = CarrierPlace::None;
+    (contract.retention_ms, contract.margin_ms) = (0, 0);
+    let terms = terms("a", contract.windows());
+    let mut bench = Bench::with(&Submit { contract: snapshot(contract), ..submit(1) });
+    let sent = dispatch(complete(&mut bench, &terms, 0));
+    assert!(!sent.headers.iter().any(|(_, value)| value.contains(submit(1).key.expose())), "and carries none");
+}
+
+#[test]
 fn p3_2_the_guard_believes_the_servers_date_as_the_claim_does() {
     let dated = |facts, date: &str| Observation::Reply(with_header(facts, "date", date));
     let mut bench = Bench::with(&submit(1));

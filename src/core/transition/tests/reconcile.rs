@@ -209,3 +209,25 @@ fn silence_is_no_look_and_is_asked_again() {
         assert_eq!((intent.reconciling.looks, intent.due_at_ms.is_some()), (looks, true), "{fact}");
     }
 }
+
+#[test]
+fn what_is_held_anew_is_asked_about_anew() {
+    let mut bench = lost();
+    for look in 1..=RECONCILES_MAX {
+        found(&mut bench, &format!("look-{look}"), Finding::NotFound);
+    }
+    assert_eq!(bench.only().due_at_ms, None);
+    bench.apply(&Change::Resume(id())).unwrap();
+    let intent = bench.attempt(&id(), Observation::Reply(marked(json(500))));
+    assert_eq!((intent.state, intent.reconciling.looks), (State::Held { reason: HeldReason::Unresolved }, 0));
+    assert!(found(&mut bench, "z", Finding::NotFound).due_at_ms.is_some());
+}
+
+#[test]
+fn p2_2_asking_after_a_crash_is_no_attempt() {
+    let mut bench = Bench::with(&submit(1));
+    bench.claim(&id(), "a");
+    bench.wait(LEASE);
+    let intent = found(&mut bench, "r", Finding::NotFound);
+    assert_eq!((intent.history.total, intent.history.any_unknown()), (1, true), "and the lost one stays unknown");
+}

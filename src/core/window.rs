@@ -154,6 +154,15 @@ mod tests {
     }
 
     #[test]
+    fn p3_2_what_one_answer_proves_of_the_start_no_later_one_takes_back() {
+        let mut start = WindowStart::now(at(HOUR, 0), None);
+        start.answered(NOON, &at(HOUR + 2_000, 0));
+        // This answer was an hour on its way.
+        start.answered(NOON + HOUR, &at(3 * HOUR, 0));
+        assert_eq!((start.server_from_ms, start.server_to_ms), (Some(NOON - 2_000), Some(NOON + 999)));
+    }
+
+    #[test]
     fn law_7_a_device_clock_that_slept_is_corrected_by_the_server() {
         let mut start = WindowStart::now(at(0, 0), None);
         start.answered(NOON, &at(1_000, 0));

@@ -174,6 +174,20 @@ fn the_fingerprint_ignores_the_key_and_sees_the_rest() {
 }
 
 #[test]
+fn the_fingerprint_is_over_what_the_app_calls_relevant() {
+    let stated = |content: &str, compared: Option<&str>| {
+        let body = StatedBody { compared: compared.map(str::to_owned), ..StatedBody::json(content) };
+        change(Submission { body: Some(body), ..good() }).unwrap()
+    };
+    let relevant = Some("{\"amount\":15000}");
+    let first = stated("{\"amount\":15000,\"client_ts\":1}", relevant);
+    let second = stated("{\"amount\":15000,\"client_ts\":2}", relevant);
+    assert_eq!(first.fingerprint, second.fingerprint);
+    assert_ne!(first.body, second.body, "what travels is whole");
+    assert_ne!(first.fingerprint, stated("{\"amount\":15000,\"client_ts\":1}", None).fingerprint);
+}
+
+#[test]
 fn law_11_a_submission_shows_no_secret() {
     let mut submission = with_header("x-note", "canary-header");
     submission.target.href = "https://api.shop.example/payments?token=canary-url".to_owned();
@@ -241,6 +255,8 @@ fn a_header_that_the_contract_fills_is_not_the_app_s() {
     let mut contract = generic();
     contract.carrier.first_sent = Some("Repeatability-First-Sent".to_owned());
     let refused = change_under(contract, with_header("repeatability-first-sent", "now"));
+    assert_eq!(refused.map_err(|error| error.code).err(), Some(ErrorCode::HeaderForbidden));
+    let refused = change_under(carried(CarrierPlace::Header, "X-Key"), with_header("x-KEY", "mine"));
     assert_eq!(refused.map_err(|error| error.code).err(), Some(ErrorCode::HeaderForbidden));
     let free = change_under(carried(CarrierPlace::Query, "x-note"), with_header("x-note", "a header of the same name"));
     assert!(free.is_ok());

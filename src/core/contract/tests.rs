@@ -192,6 +192,62 @@ fn the_facts_asked_for_are_those_the_contract_names() {
         assert_eq!(headers.iter().filter(|header| *header == named).count(), 1, "{named}");
     }
     assert_eq!(generic().fact_pointers(), ["/type"]);
+
+    let mut contract = generic();
+    contract.window_start = Some(super::HeaderName { header: "X-Window".to_owned() });
+    contract.success.pointer = Some(PointerIs { at: "/ok".to_owned(), is: Vec::new() });
+    contract.rules[0].resource = Some("/id".to_owned());
+    let when = When {
+        header: Some(super::HeaderIs { name: "X-Found".to_owned(), is: Vec::new() }),
+        pointer: Some(PointerIs { at: "/state".to_owned(), is: Vec::new() }),
+        ..When::default()
+    };
+    let rules = vec![super::LookupRule { when, then: super::Finding::Applied }];
+    let method = super::LookupMethod::Get;
+    contract.reconcile = Some(super::Lookup { method, path: None, rules, response_at: None });
+    let headers = contract.fact_headers();
+    for named in ["x-window", "x-found", "age"] {
+        assert!(headers.iter().any(|header| header == named), "{named}");
+    }
+    assert_eq!(contract.fact_pointers(), ["/id", "/ok", "/state", "/type"]);
+}
+
+#[test]
+fn law_4_which_answers_tell_what_became_of_an_attempt() {
+    use AnswerClass::*;
+    let leaves_unknown =
+        |class| AttemptReading::Answer { class, status: 400, conclusive: false, replayed: None }.leaves_unknown();
+    let told = [Succeeded, AlreadyDone, Rejected, Mismatched, RateLimited, Auth, Config];
+    let untold = [Accepted, InProgress, Retry, Uncertain, KeyBurnt, WindowClosed, Unclear, NotTheServer, OtherKey];
+    assert!(!told.into_iter().any(leaves_unknown));
+    assert!(untold.into_iter().all(leaves_unknown));
+    let faults = [Fault::Network, Fault::Timeout, Fault::Redirected, Fault::Truncated, Fault::TooLarge];
+    assert!(faults.into_iter().all(|fault| AttemptReading::Fault { fault }.leaves_unknown()));
+    assert!(!AttemptReading::Fault { fault: Fault::Forbidden }.leaves_unknown(), "nothing left the device");
+}
+
+#[test]
+fn p5_5_a_polled_answer_settles_only_if_it_is_stored_under_the_key() {
+    for then in [AnswerClass::Succeeded, AnswerClass::AlreadyDone, AnswerClass::Rejected] {
+        let mut contract = generic();
+        let pointer = Some(PointerIs { at: "/state".to_owned(), is: vec!["done".to_owned()] });
+        contract.rules =
+            vec![Rule { when: When { pointer, ..When::default() }, then, conclusive: false, resource: None }];
+        let says = |facts| super::read_polled(&contract, &key(), &Observation::Reply(facts));
+        let is = |reading, wanted| matches!(reading, AttemptReading::Answer { class, .. } if class == wanted);
+        let page = || with_value(json(200), "/state", FactValue::Text("done".to_owned()));
+        assert!(is(says(page()), AnswerClass::Unclear), "{then:?} on a status page");
+        assert!(is(says(echoing(page(), &key())), then) && is(says(marked(page())), then), "{then:?}");
+    }
+}
+
+#[test]
+fn a_hint_of_another_value_says_nothing() {
+    assert_eq!(class(with_header(json(500), "x-should-retry", "false")), AnswerClass::Uncertain);
+    assert_eq!(class(with_header(json(500), "x-should-retry", "perhaps")), AnswerClass::Retry);
+    assert_eq!(class(with_header(json(402), "x-should-retry", "true")), AnswerClass::Retry);
+    assert_eq!(class(with_header(json(402), "x-should-retry", "perhaps")), AnswerClass::Rejected);
+    assert_eq!(class(marked(with_header(json(402), "x-should-retry", "true"))), AnswerClass::Rejected, "stored");
 }
 
 /// One way to spoil a contract.

@@ -242,11 +242,40 @@ fn p5_5_a_polled_answer_settles_only_if_it_is_stored_under_the_key() {
 }
 
 #[test]
+fn law_4_only_an_empty_body_lets_a_location_speak_for_the_server() {
+    let located = |facts| with_header(facts, "location", "https://api.shop.example/payments/1");
+    let empty = |status| Facts { status, body_empty: true, ..Facts::default() };
+    assert_eq!(class(located(empty(201))), AnswerClass::Succeeded);
+    assert_eq!(class(empty(201)), AnswerClass::NotTheServer);
+    assert_eq!(class(located(empty(200))), AnswerClass::NotTheServer);
+    assert_eq!(class(located(html(201))), AnswerClass::NotTheServer, "a portal that sends somebody elsewhere");
+}
+
+#[test]
+fn an_empty_body_hides_nothing_from_a_rule() {
+    let mut contract = generic();
+    let pointer = Some(PointerIs { at: "/state".to_owned(), is: vec!["declined".to_owned()] });
+    let when = When { pointer, ..When::default() };
+    contract.rules = vec![Rule { when, then: AnswerClass::Rejected, conclusive: false, resource: None }];
+    let says = |facts| match read(&contract, &key(), &Observation::Reply(facts)) {
+        AttemptReading::Answer { class, .. } => class,
+        AttemptReading::Fault { .. } => AnswerClass::Unclear,
+    };
+    let unread = Facts { document: false, ..json(201) };
+    assert_eq!(says(Facts { status: 204, body_empty: true, ..Facts::default() }), AnswerClass::Succeeded);
+    assert_eq!(says(unread), AnswerClass::Unclear, "what nobody could read may say that it was declined");
+}
+
+#[test]
 fn a_hint_of_another_value_says_nothing() {
     assert_eq!(class(with_header(json(500), "x-should-retry", "false")), AnswerClass::Uncertain);
     assert_eq!(class(with_header(json(500), "x-should-retry", "perhaps")), AnswerClass::Retry);
     assert_eq!(class(with_header(json(402), "x-should-retry", "true")), AnswerClass::Retry);
     assert_eq!(class(with_header(json(402), "x-should-retry", "perhaps")), AnswerClass::Rejected);
+    for status in [401, 403, 407] {
+        let mended = class(with_header(json(status), "x-should-retry", "true"));
+        assert_eq!(mended, AnswerClass::Auth, "{status}: asking again mends no credentials");
+    }
     assert_eq!(class(marked(with_header(json(402), "x-should-retry", "true"))), AnswerClass::Rejected, "stored");
 }
 

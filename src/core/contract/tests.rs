@@ -440,6 +440,24 @@ proptest! {
 }
 
 #[test]
+fn a_delete_is_a_repeat_only_if_something_left_before() {
+    let gone = || AttemptState::Ended {
+        ended: at(0),
+        fact: ChangeId("f".to_owned()),
+        reading: reading(json(404)),
+        retry_after_ms: None,
+    };
+    let judged = |history: &History| judge(&generic(), Method::Delete, history, history.total);
+    let done = |history: &History| matches!(judged(history), Some(Judgement::Succeeded { .. }));
+    assert!(done(&history(vec![AttemptState::Open, gone()])));
+    assert!(!done(&history(vec![AttemptState::NotSent { ended: at(0) }, gone()])), "the first one never left");
+    let first = history(vec![gone()]);
+    assert!(!done(&first));
+    assert!(done(&History { folded_left: 1, ..first.clone() }), "one that is only counted left, too");
+    assert!(done(&History { folded_open: vec![1], ..first }), "so did one that nobody heard of again");
+}
+
+#[test]
 fn law_7_a_prefix_covers_whole_segments() {
     let mut contract = generic();
     let special =

@@ -147,6 +147,7 @@ fn p5_4_a_refusal_that_is_not_stored_is_replaced_only_after_reconciling() {
     assert!(!intent.state.safe_to_replace());
     let intent = found(&mut bench, "b", Finding::Applied);
     assert!(intent.contradicted && !intent.state.safe_to_replace(), "the outcome stands, and somebody should look");
+    assert_eq!((intent.claim, intent.due_at_ms), (None, None), "there is nothing more to ask");
 }
 
 #[test]

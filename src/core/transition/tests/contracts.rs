@@ -226,6 +226,21 @@ fn law_7_what_is_recorded_late_is_not_from_now() {
 }
 
 #[test]
+fn law_7_of_an_attempt_that_was_folded_nobody_knows_when_it_started() {
+    let mut contract = generic();
+    contract.window_start = Some(HeaderName { header: "x-request-timestamp".to_owned() });
+    let mut bench = Bench::with(&under(contract));
+    let grant = bench.claim(&id(), "a");
+    bench.wait(LEASE);
+    for _ in 0..crate::core::limits::ATTEMPTS_KEPT {
+        bench.attempt(&id(), Observation::Fault(Fault::Network));
+    }
+    bench.wait(22 * HOUR - (bench.wall_ms - START));
+    bench.tell(&grant, telling(json(409)));
+    assert!(is_closed(bench));
+}
+
+#[test]
 fn p3_2_a_date_that_is_known_at_the_first_send_counts() {
     let dated = |facts, date: &str| Observation::Reply(with_header(facts, "date", date));
     let mut bench = Bench::with(&submit(1));

@@ -8,7 +8,7 @@ use super::effect::{Dispatch, Outgoing};
 use super::http_date;
 use super::input::{Credentials, Prepared};
 use super::intent::{IntentRecord, Polling, Purpose};
-use super::key::{ChangeId, IntentId, Key, RealmId};
+use super::key::{ChangeId, IntentId, Key, RealmId, ScopeHash};
 use super::limits::{RECONCILE_DEADLINE_MS, RECORD_TRIES_MAX};
 use super::time::Stamp;
 use super::window::{ServerDate, may_start};
@@ -91,6 +91,7 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Terms {
     pub owner: RealmId,
+    pub scope: ScopeHash,
     pub nonce: ChangeId,
     pub attempt_ms: u64,
     pub windows: Windows,
@@ -127,6 +128,7 @@ impl AttemptRun {
             intent: self.intent.clone(),
             nonce: terms.nonce,
             owner: terms.owner,
+            scope: terms.scope,
             purpose: self.errand.purpose(),
             lock_held: false,
             attempt_ms: match self.errand {

@@ -104,6 +104,8 @@ pub struct TakeClaim {
     pub intent: IntentId,
     pub nonce: ChangeId,
     pub owner: RealmId,
+    /// The scope that this realm's credentials are for.
+    pub scope: ScopeHash,
     pub purpose: Purpose,
     pub lock_held: bool,
     /// How long the attempt may take; the lease is longer by its slack.

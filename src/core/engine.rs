@@ -421,6 +421,7 @@ impl Engine {
     fn terms(&mut self) -> Terms {
         Terms {
             owner: self.settings.owner.clone(),
+            scope: self.settings.scope.clone(),
             nonce: self.make_name(),
             attempt_ms: self.settings.attempt_ms,
             windows: self.settings.windows.clone(),

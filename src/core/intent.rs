@@ -422,9 +422,11 @@ pub struct Claim {
     pub lease_until_ms: u64,
     /// Was the intent's Web Lock held when it was made? Such a claim may be inherited with the lock (P2.4).
     pub lock_held: bool,
+    /// What the ledger's clock held of time that only single realms had known of, when the claim was made.
+    pub unexplained_ms: u64,
 }
 
-json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held });
+json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms: default });
 
 /// What a claim licenses (P2.1, P2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -459,7 +461,7 @@ impl Purpose {
 }
 
 impl IntentRecord {
-    /// The live claim, if its lease has not ended.
+    /// The claim, if its lease has not ended by this clock. The ledger's word is that of `apply`.
     pub fn live_claim(&self, now: &Stamp) -> Option<&Claim> {
         self.claim.as_ref().filter(|claim| now.at_ms < claim.lease_until_ms)
     }

@@ -52,14 +52,17 @@ pub struct LedgerClock {
     pub at_ms: u64,
     pub wall_ms: u64,
     pub epoch: u32,
+    /// How much of its advance, ever, only one realm's own clock knew of, and the wall clock did not show. Windows count it;
+    /// leases do not end by it, since their holders may never have seen it.
+    pub unexplained_ms: u64,
 }
 
-json!(struct LedgerClock { at_ms, wall_ms, epoch });
+json!(struct LedgerClock { at_ms, wall_ms, epoch, unexplained_ms: default });
 
 impl LedgerClock {
     /// The clock of a ledger that has none yet. It starts at the wall clock, so that stamps are readable in a dump.
     pub fn new(wall_ms: u64) -> Self {
-        Self { at_ms: wall_ms, wall_ms, epoch: 0 }
+        Self { at_ms: wall_ms, wall_ms, epoch: 0, unexplained_ms: 0 }
     }
 
     /// Advances by what a realm sees now. Never goes back: a step back of the wall clock by more than a minute that
@@ -72,15 +75,18 @@ impl LedgerClock {
         // A realm that met a step back when it read the ledger is an epoch ahead; it has followed the clock since, so
         // that leases end for it (P2.7). What one of an older epoch brings may be wild.
         let followed = reading.followed.filter(|(_, epoch)| *epoch >= self.epoch).map_or(0, |(at_ms, _)| at_ms);
-        let at_ms = followed.max(self.at_ms.saturating_add(across));
-        if bridged {
-            Self { at_ms, wall_ms: reading.wall_ms, epoch: self.epoch }
+        let explained = self.at_ms.saturating_add(across);
+        let at_ms = followed.max(explained);
+        let unexplained_ms = self.unexplained_ms.saturating_add(at_ms.saturating_sub(explained));
+        let (wall_ms, epoch) = if bridged {
+            (reading.wall_ms, self.epoch)
         } else if step_back > CLOCK_STEP_BACK_MS {
-            Self { at_ms, wall_ms: reading.wall_ms, epoch: self.epoch.saturating_add(1) }
+            (reading.wall_ms, self.epoch.saturating_add(1))
         } else {
             // A small step back keeps the old anchor: many small steps then add up to one that is seen.
-            Self { at_ms, wall_ms: self.wall_ms.max(reading.wall_ms), epoch: self.epoch }
-        }
+            (self.wall_ms.max(reading.wall_ms), self.epoch)
+        };
+        Self { at_ms, wall_ms, epoch, unexplained_ms }
     }
 
     /// This clock's reading as a stamp, with the wall clock of the realm that looks.
@@ -163,7 +169,8 @@ mod tests {
     #[test]
     fn p3_across_realms_the_clock_advances_by_the_wall_delta() {
         let clock = LedgerClock::new(1_000_000).observe(alone(1_000_000 + 3 * HOUR));
-        assert_eq!(clock, LedgerClock { at_ms: 1_000_000 + 3 * HOUR, wall_ms: 1_000_000 + 3 * HOUR, epoch: 0 });
+        let wall_ms = 1_000_000 + 3 * HOUR;
+        assert_eq!(clock, LedgerClock { at_ms: wall_ms, wall_ms, epoch: 0, unexplained_ms: 0 });
     }
 
     #[test]
@@ -213,9 +220,10 @@ mod tests {
 
     #[test]
     fn p3_2_a_wild_clock_of_an_older_epoch_closes_no_later_window() {
-        let corrected = LedgerClock { at_ms: 5 * HOUR, wall_ms: 2 * HOUR, epoch: 1 };
+        let corrected = LedgerClock { at_ms: 5 * HOUR, wall_ms: 2 * HOUR, epoch: 1, unexplained_ms: 0 };
         let wild = Reading { wall_ms: 2 * HOUR + 5, followed: Some((100_000 * HOUR, 0)) };
-        assert_eq!(corrected.observe(wild), LedgerClock { at_ms: 5 * HOUR + 5, wall_ms: 2 * HOUR + 5, epoch: 1 });
+        let followed = LedgerClock { at_ms: 5 * HOUR + 5, wall_ms: 2 * HOUR + 5, ..corrected };
+        assert_eq!(corrected.observe(wild), followed);
     }
 
     #[test]

@@ -146,6 +146,7 @@ impl Bench {
             intent: self.intent.clone(),
             nonce: ChangeId(format!("nonce-{}", self.attempts)),
             owner: realm(),
+            scope: ScopeHash::of("user-1"),
             purpose: Purpose::Send,
             lock_held: false,
             attempt_ms: ATTEMPT_DEADLINE_MS,

@@ -123,6 +123,7 @@ impl Engine {
             intent,
             nonce: terms.nonce,
             owner: terms.owner,
+            scope: terms.scope,
             purpose: Purpose::Deliver,
             lock_held: false,
             attempt_ms: DELIVER_DEADLINE_MS,
@@ -149,8 +150,10 @@ impl Engine {
                 self.effects.push_back(Effect::Deliver { intent: Box::new(grant.intent), answer });
                 return;
             }
-            Err(CommitError::Refused(Refusal::NotBefore { at_ms } | Refusal::Leased { until_ms: at_ms })) => {
-                self.inbox.look_at(at_ms);
+            Err(CommitError::Refused(Refusal::NotBefore { at_ms })) => self.inbox.look_at(at_ms),
+            Err(CommitError::Refused(Refusal::Leased { until_ms })) => {
+                self.enqueue(Ticket::Engine, Change::Tick);
+                self.inbox.look_at(until_ms.max(self.stamp().at_ms.saturating_add(DELIVER_AGAIN_MIN_MS)));
             }
             // Somebody else was quicker; others may wait for this place.
             Err(CommitError::Refused(Refusal::WrongState(_))) => self.inbox.look(),

@@ -190,12 +190,15 @@ impl Engine {
             }
             Ok(_) => Next::Finished,
             Err(_) if run.unrecorded().is_some() => run.not_recorded(),
-            // Leased, not before, ended: the ledger says when to look again.
-            Err(CommitError::Refused(Refusal::Leased { .. } | Refusal::NotBefore { .. } | Refusal::WrongState(_))) => {
-                Next::Finished
-            }
-            Err(_) => {
+            // Not before, ended: the ledger says when to look again.
+            Err(CommitError::Refused(Refusal::NotBefore { .. } | Refusal::WrongState(_))) => Next::Finished,
+            Err(error) => {
                 self.park(intent);
+                // By the ledger's word the lease goes on, by time that only this realm may have seen: it is published, so
+                // that from here on it counts.
+                if matches!(error, CommitError::Refused(Refusal::Leased { .. })) {
+                    self.enqueue(Ticket::Engine, Change::Tick);
+                }
                 Next::Finished
             }
         };
@@ -257,7 +260,7 @@ impl Engine {
         let mut overlay = Overlay::default();
         let known = |record| Versioned { version: 1, record: Some(record) };
         let stamp = self.stamp();
-        let clock = LedgerClock { at_ms: stamp.at_ms, wall_ms: stamp.wall_ms, epoch: stamp.epoch };
+        let clock = LedgerClock { at_ms: stamp.at_ms, ..LedgerClock::new(stamp.wall_ms) };
         overlay.insert(RecordKey::Clock, known(Record::Clock(clock)));
         overlay.insert(RecordKey::Intent(intent.clone()), known(Record::Intent(Box::new(flight.intent.clone()))));
         overlay

@@ -14,6 +14,10 @@ use crate::core::window::{Age, WindowStart, age, may_start};
 pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
     draft.need(&[RecordKey::Intent(take.intent.clone()), RecordKey::Payload(take.intent.clone())])?;
     let mut intent = draft.intent(&take.intent)?;
+    // Adopted by another scope while this one's queue was asking for credentials (law 9).
+    if intent.scope != take.scope {
+        return refuse(Refusal::WrongState(Box::new(intent)));
+    }
     let contract = draft.contract(&intent.contract)?;
     let lease_until_ms = draft.now().at_ms.saturating_add(take.attempt_ms).saturating_add(LEASE_SLACK_MS);
 
@@ -33,12 +37,12 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if !take.purpose.allows(&intent.state) && !refreshed {
         return refuse(Refusal::WrongState(Box::new(intent)));
     }
-    if let Some(live) = intent.live_claim(&draft.now()) {
+    if let Some((live, until_ms)) = draft.live_claim(&intent) {
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
         // repeated (P2.1, P2.4).
         let inherits = live.lock_held && take.lock_held && live.purpose == take.purpose;
         if !inherits {
-            return refuse(Refusal::Leased { until_ms: live.lease_until_ms });
+            return refuse(Refusal::Leased { until_ms });
         }
     }
     if take.purpose == Purpose::Deliver {
@@ -57,6 +61,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         purpose: take.purpose,
         lease_until_ms,
         lock_held: take.lock_held,
+        unexplained_ms: draft.unexplained_ms(),
     });
     look_again_at(&mut intent, take.purpose, lease_until_ms);
     if take.purpose == Purpose::Send {

@@ -45,7 +45,7 @@ pub(super) fn delivered(draft: &mut Draft<'_>, change: &Delivered) -> Result<App
 pub(super) fn acknowledge(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
     let now = draft.now();
-    if intent.delivery.due_at_ms.is_some() && intent.live_claim(&now).is_none() {
+    if intent.delivery.due_at_ms.is_some() && draft.live_claim(&intent).is_none() {
         draft.journal(&mut intent, JournalEvent::Acknowledged);
         intent.delivery.acknowledged = Some(now);
         intent.delivery.due_at_ms = None;

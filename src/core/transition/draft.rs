@@ -3,7 +3,7 @@
 use super::refuse;
 use crate::core::change::Refusal;
 use crate::core::contract::Contract;
-use crate::core::intent::IntentRecord;
+use crate::core::intent::{Claim, IntentRecord};
 use crate::core::journal::{JournalEntry, JournalEvent};
 use crate::core::key::{ContractHash, IntentId, ScopeHash};
 use crate::core::reach::OriginRecord;
@@ -14,6 +14,7 @@ pub(super) struct Draft<'a> {
     overlay: &'a Overlay,
     writes: Writes,
     now: Stamp,
+    unexplained_ms: u64,
 }
 
 /// Reads one kind of record: `Ok(None)` where there is none, [`Refusal::Undecodable`] where it cannot be read.
@@ -41,11 +42,24 @@ impl<'a> Draft<'a> {
         let clock = stored.observe(reading);
         let mut writes = Writes::new();
         writes.insert(RecordKey::Clock, Record::Clock(clock));
-        Ok(Self { overlay, writes, now: clock.stamp(reading.wall_ms) })
+        Ok(Self { overlay, writes, now: clock.stamp(reading.wall_ms), unexplained_ms: clock.unexplained_ms })
     }
 
     pub(super) fn now(&self) -> Stamp {
         self.now
+    }
+
+    /// What only single realms have known of time, ever: a claim remembers it, and does not end by more of it.
+    pub(super) fn unexplained_ms(&self) -> u64 {
+        self.unexplained_ms
+    }
+
+    /// The claim on an intent and when its lease ends, if it has not ended by any clock that its holder could see.
+    pub(super) fn live_claim<'i>(&self, intent: &'i IntentRecord) -> Option<(&'i Claim, u64)> {
+        let claim = intent.claim.as_ref()?;
+        let hidden_ms = self.unexplained_ms.saturating_sub(claim.unexplained_ms);
+        let ends_at_ms = claim.lease_until_ms.saturating_add(hidden_ms);
+        (self.now.at_ms < ends_at_ms).then_some((claim, ends_at_ms))
     }
 
     pub(super) fn into_writes(self) -> Writes {

@@ -25,7 +25,7 @@ pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop>
         intent.reconciling.asked = true;
     }
     intent.reconciling.looks = 0;
-    if intent.live_claim(&now).is_none() {
+    if draft.live_claim(&intent).is_none() {
         intent.due_at_ms = Some(now.at_ms);
     }
     draft.put_intent(&intent);

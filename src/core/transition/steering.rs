@@ -65,9 +65,8 @@ pub(super) fn abandon(draft: &mut Draft<'_>, id: &IntentId, reason: &str) -> Res
 /// Holds an intent that no attempt can help now. One that is being sent is left to its sender.
 pub(super) fn hold(draft: &mut Draft<'_>, id: &IntentId, reason: HeldReason) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
-    let now = draft.now();
     let same = intent.state == State::Held { reason };
-    if !intent.has_ended() && intent.live_claim(&now).is_none() && !same {
+    if !intent.has_ended() && draft.live_claim(&intent).is_none() && !same {
         draft.hold(&mut intent, reason);
         draft.put_intent(&intent);
     }

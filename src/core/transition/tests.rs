@@ -145,7 +145,8 @@ impl Bench {
 
     /// Claims to send, under a nonce, once any floor and lease are over.
     fn claim(&mut self, id: &IntentId, nonce: &str) -> Grant {
-        match self.apply(&Change::Claim(take(id, nonce))) {
+        let take = TakeClaim { scope: self.intent(id).scope, ..take(id, nonce) };
+        match self.apply(&Change::Claim(take)) {
             Ok(Applied::Claimed(grant)) => *grant,
             other => panic!("not granted: {other:?}"),
         }
@@ -210,6 +211,7 @@ fn take(id: &IntentId, nonce: &str) -> TakeClaim {
         intent: id.clone(),
         nonce: ChangeId(nonce.to_owned()),
         owner: RealmId("realm-a".to_owned()),
+        scope: ScopeHash::of("user-1"),
         purpose: Purpose::Send,
         lock_held: false,
         attempt_ms: ATTEMPT_DEADLINE_MS,

@@ -6,6 +6,7 @@ use std::fmt;
 
 use intento::core::attempt::{Attempt, AttemptState};
 use intento::core::change::{Adopt, Applied, Change, Replace};
+use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::Input;
 use intento::core::intent::{HeldReason, IntentRecord, State};
 use intento::core::key::ScopeHash;
@@ -265,12 +266,16 @@ impl World {
         for intent in self.ledger.intents() {
             let held = |reason| intent.state == State::Held { reason };
             self.tally.window_closed += u64::from(held(HeldReason::WindowClosed));
-            self.tally.auth_held += u64::from(held(HeldReason::Auth));
             self.tally.expired_unsent += u64::from(intent.state == State::Expired);
             self.tally.replaced += u64::from(intent.predecessor.is_some());
             self.tally.contradicted += u64::from(intent.contradicted);
             self.tally.delivered += u64::from(intent.delivery.acknowledged.is_some());
             let asked = |attempt: &&Attempt| matches!(attempt.state, AttemptState::Ended { retry_after_ms: Some(wait_ms), .. } if wait_ms > 1_000);
+            let refused = |attempt: &&Attempt| {
+                let auth = AnswerClass::Auth;
+                matches!(attempt.state, AttemptState::Ended { reading: AttemptReading::Answer { class, .. }, .. } if class == auth)
+            };
+            self.tally.auth_held += intent.history.attempts.iter().filter(refused).count() as u64;
             self.tally.retry_after += intent.history.attempts.iter().filter(asked).count() as u64;
         }
     }

@@ -21,6 +21,7 @@ fn id() -> IntentId {
 fn terms(nonce: &str, windows: Windows) -> Terms {
     Terms {
         owner: RealmId("realm-a".to_owned()),
+        scope: ScopeHash::of("user-1"),
         nonce: ChangeId(nonce.to_owned()),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows,
@@ -31,7 +32,7 @@ fn terms(nonce: &str, windows: Windows) -> Terms {
 /// What the ledger clock reads now.
 fn stamp(bench: &Bench) -> Stamp {
     let reading = Reading { wall_ms: bench.wall_ms, followed: None };
-    let LedgerClock { at_ms, wall_ms, epoch } = bench.clock().observe(reading);
+    let LedgerClock { at_ms, wall_ms, epoch, .. } = bench.clock().observe(reading);
     Stamp { at_ms, wall_ms, epoch }
 }
 

@@ -46,6 +46,7 @@ fn law_11_debug_shows_no_secret() {
     let credentials = Credentials(vec![("authorization".to_owned(), format!("Bearer {CANARY}-token"))]);
     let terms = Terms {
         owner: RealmId("realm-a".to_owned()),
+        scope: ScopeHash::of("user-1"),
         nonce: ChangeId("nonce-1".to_owned()),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: generic().windows(),

@@ -1,5 +1,6 @@
 //! Offline is not an attempt (P4): whether an origin can be reached, from stored facts and probes.
 
+use super::contract::{Fault, Observation};
 use super::json::json;
 use super::limits::{PROBE_FORBIDS_MAX_MS, REACHABLE_FRESH_MS};
 use super::time::Stamp;
@@ -98,6 +99,17 @@ impl OriginRecord {
         let at_ms = now.at_ms.saturating_add(wait_ms);
         let at_ms = self.gate_ends_at_ms(now).map_or(at_ms, |running_ms| running_ms.max(at_ms));
         self.gated_until = Some(Stamp { at_ms, ..*now });
+    }
+
+    /// Takes in what came back from here. Silence says nothing of the network: a slow server and a dead one look the same.
+    pub fn met(&mut self, observation: &Observation, now: Stamp) {
+        match observation {
+            Observation::Reply(_) | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge) => {
+                self.attempted(true, false, now);
+            }
+            Observation::Fault(Fault::Network) => self.attempted(false, true, now),
+            Observation::Fault(Fault::Timeout | Fault::Forbidden) => {}
+        }
     }
 
     /// Takes in what an attempt met.

@@ -10,7 +10,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// Within `cargo xtask test`. The default of `cargo xtask sim` is a million.
-const SEEDS_IN_TESTS: &str = "20000";
+const SEEDS_IN_TESTS: &str = "100000";
 
 /// Hands the simulator these arguments, and passes its exit code on: 1 unsafe, 2 stuck, 3 vacuous.
 pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode> {

@@ -6,8 +6,8 @@ use crate::core::attempt::AttemptState;
 use crate::core::backoff::backoff_ms;
 use crate::core::change::{Applied, NotSent, RecordFacts};
 use crate::core::contract::{
-    Answer, AnswerClass, AttemptReading, Contract, Fault, Judgement, Method, Observation, asked_to_wait_ms, judge,
-    read, server_date_ms,
+    Answer, AnswerClass, AttemptReading, Contract, Judgement, Method, Observation, asked_to_wait_ms, judge, read,
+    server_date_ms,
 };
 use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, State};
 use crate::core::journal::JournalEvent;
@@ -217,14 +217,7 @@ fn note_origin(
 ) -> Result<OriginRecord, Stop> {
     let now = draft.now();
     let mut origin = draft.origin(&intent.request.origin)?;
-    match &facts.observation {
-        Observation::Reply(_) | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge) => {
-            origin.attempted(true, false, now);
-        }
-        Observation::Fault(Fault::Network) => origin.attempted(false, true, now),
-        // Silence says nothing of the network: a slow server and a dead one look the same.
-        Observation::Fault(Fault::Timeout | Fault::Forbidden) => return Ok(origin),
-    }
+    origin.met(&facts.observation, now);
     origin.server = server.or(origin.server);
     // A limit on the key, or on what it locks, is read as `in_progress` by its rule, and closes nothing.
     if matches!(reading, AttemptReading::Answer { class: AnswerClass::RateLimited, .. }) {

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::{attempt, refuse};
 use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::change::{Applied, Found, Reconciled, Refusal};
-use crate::core::contract::{Finding, Observation, find};
+use crate::core::contract::{Finding, find};
 use crate::core::intent::{Evidence, IntentRecord, Replay, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
@@ -44,6 +44,12 @@ pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<A
         Found::ByApp(finding) => *finding,
         Found::ByLookup(observation) => find(&contract, observation),
     };
+    if let Found::ByLookup(observation) = &change.found {
+        // A lookup that meets no network is not asked again before a probe has met one (P4).
+        let mut origin = draft.origin(&intent.request.origin)?;
+        origin.met(observation, draft.now());
+        draft.put_origin(&intent.request.origin, &origin);
+    }
     let current = intent.claim.is_some() && intent.fence == change.fence;
     draft.journal(&mut intent, JournalEvent::Reconciled { fence: change.fence, finding });
     intent.reconciling.last = Some(change.fact.clone());
@@ -63,9 +69,8 @@ pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<A
         }
         None if current => {
             intent.claim = None;
-            // Silence is no look.
-            let told = !matches!(change.found, Found::ByLookup(Observation::Fault(_)));
-            intent.reconciling.looks = intent.reconciling.looks.saturating_add(u32::from(told));
+            // Silence is a look too: where lookups never come through, asking must end (law 10).
+            intent.reconciling.looks = intent.reconciling.looks.saturating_add(1);
             look_again(draft, &mut intent, change.jitter);
         }
         None => {}

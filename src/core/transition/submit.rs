@@ -23,13 +23,30 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
         && let Some(head) = draft.reference(name)?
     {
         let Some(intent) = draft.find_intent(&head)? else { return refuse(Refusal::Inconsistent) };
-        // Adopted by another scope, or sent under it: the order must not be paid twice (P8.2).
-        if intent.scope != submit.scope {
-            return refuse(Refusal::ReferenceConflict(Box::new(intent)));
+        if intent.scope == submit.scope {
+            return same_decision(intent, submit);
         }
-        return same_decision(intent, submit);
+        return in_place_of_a_foreign_one(draft, intent, submit);
     }
     let intent = create(draft, submit, None)?;
+    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+}
+
+/// The reference names an intent that was adopted by another scope, or sent under it: the order must not be paid twice
+/// (P8.2). Once it is proved that nothing came of that one and nothing will, this is its successor, the only one.
+fn in_place_of_a_foreign_one(
+    draft: &mut Draft<'_>,
+    mut foreign: IntentRecord,
+    submit: &Submit,
+) -> Result<Applied, Stop> {
+    if !foreign.state.safe_to_replace() || foreign.successor.is_some() {
+        return refuse(Refusal::ReferenceConflict(Box::new(foreign)));
+    }
+    let reason = "decided again in another scope".to_owned();
+    draft.journal(&mut foreign, JournalEvent::Replaced { successor: submit.intent.clone(), reason });
+    foreign.successor = Some(submit.intent.clone());
+    draft.put_intent(&foreign);
+    let intent = create(draft, submit, Some(foreign.id))?;
     Ok(Applied::Submitted { intent: Box::new(intent), created: true })
 }
 
@@ -52,6 +69,9 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     }
     if let Some(successor) = &predecessor.successor {
         let Some(successor) = draft.find_intent(successor)? else { return refuse(Refusal::Inconsistent) };
+        if successor.scope != submit.scope {
+            return refuse(Refusal::ReferenceConflict(Box::new(successor)));
+        }
         return same_decision(successor, submit);
     }
     if !predecessor.state.safe_to_replace() {

@@ -1,7 +1,7 @@
 //! A guest signs in (P8.2).
 
 use super::*;
-use crate::core::change::Adopt;
+use crate::core::change::{Adopt, Replace};
 use crate::core::contract::tests::json;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Counters, ReferenceName};
@@ -58,6 +58,33 @@ fn p8_2_what_may_have_been_sent_keeps_its_scope_and_blocks_its_reference_in_both
         let blocked = bench.apply(&Change::Submit(Box::new(twin)));
         assert!(matches!(blocked, Err(Refusal::ReferenceConflict(_))), "the order must not be paid twice");
     }
+}
+
+/// Otherwise an order that is proved unpaid could never be paid again in the account.
+#[test]
+fn p8_2_what_is_proved_to_have_come_to_nothing_is_decided_anew_once() {
+    let mut bench = Bench::with(&as_guest(1));
+    let guest_id = submit(1).intent;
+    bench.attempt(&guest_id, Observation::Fault(Fault::Network));
+    bench.apply(&adopt(&[1])).unwrap();
+    let anew = |number: u8| Submit { intent: submit(number).intent, ..submit(1) };
+    let blocked = bench.apply(&Change::Submit(Box::new(anew(8))));
+    assert!(matches!(blocked, Err(Refusal::ReferenceConflict(_))), "not while it is unknown");
+    let mut proved = bench.intent(&guest_id);
+    proved.state = State::NotApplied;
+    let record = Some(Record::Intent(Box::new(proved)));
+    bench.records.insert(RecordKey::Intent(guest_id.clone()), Versioned { version: 99, record });
+
+    let created = bench.apply(&Change::Submit(Box::new(anew(9))));
+    assert!(matches!(created, Ok(Applied::Submitted { created: true, .. })), "{created:?}");
+    let (new, old) = (bench.intent(&submit(9).intent), bench.intent(&guest_id));
+    assert_eq!((new.predecessor, old.successor), (Some(guest_id.clone()), Some(new.id)));
+    let again = bench.apply(&Change::Submit(Box::new(anew(10))));
+    assert!(matches!(again, Ok(Applied::Submitted { created: false, .. })), "law 3: one successor ever");
+    let successor = Submit { intent: submit(11).intent, ..as_guest(1) };
+    let replace = Replace { predecessor: guest_id, successor, reason: "another card".to_owned() };
+    let by_guest = bench.apply(&Change::Replace(Box::new(replace)));
+    assert!(matches!(by_guest, Err(Refusal::ReferenceConflict(_))), "nor a second one for the guest: {by_guest:?}");
 }
 
 #[test]

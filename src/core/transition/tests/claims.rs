@@ -109,7 +109,7 @@ fn law_5_only_time_ends_a_lease() {
 fn law_5_a_clock_that_the_holder_never_saw_ends_no_lease() {
     let mut bench = Bench::with(&submit(1));
     bench.reload();
-    let ahead = bench.realm.clone().map(|mut realm| {
+    let ahead = bench.realm.map(|mut realm| {
         let moment = |ahead_ms| Moment { wall_ms: START + ahead_ms, mono_ms: 1 };
         realm.read(moment(12 * HOUR));
         realm.read(moment(1));

@@ -198,16 +198,20 @@ fn law_5_asking_about_what_is_being_sent_waits_for_its_lease() {
 }
 
 #[test]
-fn silence_is_no_look_and_is_asked_again() {
+fn law_10_silence_is_a_look_and_a_lookup_tells_of_the_network() {
     let mut bench = lost();
     let answers =
         [Observation::Fault(Fault::Network), Observation::Fault(Fault::Timeout), Observation::Reply(json(500))];
-    for (observation, looks) in answers.into_iter().zip([0, 0, 1]) {
+    for (observation, looks) in answers.into_iter().zip(1..) {
         let take = TakeClaim { purpose: Purpose::Reconcile, ..take(&id(), &format!("{observation:?}")) };
         let Ok(Applied::Claimed(grant)) = bench.apply(&Change::Claim(take)) else { panic!("not granted") };
         let fact = format!("{observation:?}");
         let intent = tell(&mut bench, &fact, grant.fence, Found::ByLookup(observation));
         assert_eq!((intent.reconciling.looks, intent.due_at_ms.is_some()), (looks, true), "{fact}");
+        let Some(Record::Origin(origin)) = bench.record(&RecordKey::Origin(ORIGIN.to_owned())) else {
+            panic!("unknown")
+        };
+        assert_eq!(origin.network_fault, looks < 3, "a lookup that meets no network waits for a probe");
     }
 }
 

@@ -240,9 +240,24 @@ async fn body_text(response: &Response, abort: impl Fn()) -> Result<String, Faul
 
 /// An own member of an object or an element of an array, by its token of a JSON pointer (RFC 6901).
 fn member(value: &JsValue, token: &str) -> Option<JsValue> {
-    let name = JsValue::from_str(&token.replace("~1", "/").replace("~0", "~"));
+    let name = JsValue::from_str(&unescaped(token));
     let has = value.is_object() && Object::has_own(value.unchecked_ref::<Object>(), &name);
     Reflect::get(value, &name).ok().filter(|_| has)
+}
+
+/// A token's `~1` is a slash, its `~0` a tilde.
+fn unescaped(token: &str) -> String {
+    let mut pieces = token.split('~');
+    let mut name = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (special, rest) = match piece.strip_prefix('1') {
+            Some(rest) => ('/', rest),
+            None => ('~', piece.strip_prefix('0').unwrap_or(piece)),
+        };
+        name.push(special);
+        name.push_str(rest);
+    }
+    name
 }
 
 /// The values at a JSON pointer, of which `*` matches every element and every member.

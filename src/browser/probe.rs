@@ -15,7 +15,7 @@ pub async fn probe(origin: &str, probe_url: Option<&str>) -> bool {
     let common = [("cache", text("no-store")), ("credentials", text("omit"))];
     let (url, init) = match probe_url {
         Some(url) => (url.to_owned(), object(&[("method", text("GET")), ("redirect", text("manual"))])),
-        None => (format!("{origin}/"), object(&[("method", text("HEAD")), ("mode", text("no-cors"))])),
+        None => ([origin, "/"].concat(), object(&[("method", text("HEAD")), ("mode", text("no-cors"))])),
     };
     common.iter().for_each(|(name, value)| set(&init, name, value));
     let Ok(controller) = AbortController::new() else { return false };

@@ -438,6 +438,6 @@ impl Engine {
     /// A name that no other realm and no other moment makes.
     fn make_name(&mut self) -> ChangeId {
         self.names_made += 1;
-        ChangeId(format!("{}-{}", self.settings.owner, self.names_made))
+        ChangeId([&self.settings.owner.0, "-", &self.names_made.to_string()].concat())
     }
 }

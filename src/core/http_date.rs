@@ -46,7 +46,13 @@ pub fn format(epoch_ms: u64) -> String {
     let name = |names: &[&'static str], place: u64| names.get(place as usize).copied().unwrap_or_default();
     let (weekday, month) = (name(&DAYS, days % 7), name(&MONTHS, month));
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{weekday}, {:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT", day + 1)
+    let [day, hour, minute, second] = [day + 1, hour, minute, second].map(two_digits);
+    let time = [hour, minute, second].join(":");
+    [[weekday, ","].concat().as_str(), &day, month, &year.to_string(), &time, "GMT"].join(" ")
+}
+
+fn two_digits(number: u64) -> String {
+    [if number < 10 { "0" } else { "" }, &number.to_string()].concat()
 }
 
 /// Two digits are of the half century around 2020: nothing here is older than HTTP.

@@ -32,7 +32,7 @@ pub struct ReferenceName(pub String);
 
 impl ReferenceName {
     pub fn new(scope: &ScopeHash, operation: &str, reference: &str) -> Self {
-        Self(format!("{scope}\u{1f}{operation}\u{1f}{reference}"))
+        Self([&scope.0, operation, reference].join("\u{1f}"))
     }
 }
 

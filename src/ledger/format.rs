@@ -48,12 +48,15 @@ impl RecordKey {
     pub fn name(&self) -> String {
         match self {
             Self::Intent(id) | Self::Payload(id) => id.0.clone(),
-            Self::Journal(id, sequence) => format!("{id}/{sequence:010}"),
+            Self::Journal(id, sequence) => {
+                let digits = sequence.to_string();
+                [&id.0, "/", "0000000000".get(digits.len()..).unwrap_or_default(), &digits].concat()
+            }
             Self::Contract(hash) => hash.0.clone(),
             Self::Clock => "clock".to_owned(),
-            Self::Counters(scope) => format!("counters/{scope}"),
-            Self::Reference(name) => format!("reference/{}", name.0),
-            Self::Origin(origin) => format!("origin/{origin}"),
+            Self::Counters(scope) => ["counters/", &scope.0].concat(),
+            Self::Reference(name) => ["reference/", &name.0].concat(),
+            Self::Origin(origin) => ["origin/", origin].concat(),
         }
     }
 }

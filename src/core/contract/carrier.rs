@@ -40,7 +40,8 @@ impl Carrier {
     /// The header's name and its value for a key, if that is how it travels. Keys hold no character that a quoted
     /// string would escape.
     pub fn header(&self, key: &Key) -> Option<(String, String)> {
-        let value = if self.quoted { format!("\"{}\"", key.expose()) } else { key.expose().to_owned() };
+        let quote = if self.quoted { "\"" } else { "" };
+        let value = [quote, key.expose(), quote].concat();
         (self.place == CarrierPlace::Header).then(|| (self.name.clone(), value))
     }
 
@@ -56,32 +57,34 @@ impl Carrier {
                 if taken {
                     return Err(self.misplaced());
                 }
-                let joint = if query.is_some() { '&' } else { '?' };
-                Ok(format!("{href}{joint}{}={}", self.name, key.expose()))
+                let joint = if query.is_some() { "&" } else { "?" };
+                Ok([href, joint, &self.name, "=", key.expose()].concat())
             }
             CarrierPlace::Path => {
                 // The platform escapes braces in a path.
-                let place = format!("%7B{}%7D", self.name);
-                let (path, query) = href.split_at(href.find('?').unwrap_or(href.len()));
-                let mut parts = path.split(&place);
-                match (parts.next(), parts.next(), parts.next()) {
-                    (Some(before), Some(after), None) => Ok(format!("{before}{}{after}{query}", key.expose())),
-                    _ => Err(self.misplaced()),
-                }
+                let place = ["%7B", &self.name, "%7D"].concat();
+                let path = href.split('?').next().unwrap_or_default();
+                let (before, after) = around(path, &place).ok_or_else(|| self.misplaced())?;
+                let query = href.strip_prefix(path).unwrap_or_default();
+                Ok([before, key.expose(), after, query].concat())
             }
         }
     }
 
     /// The canonical JSON body with the key in it: where [`KEY_PLACE`] stands, exactly once.
     pub fn body(&self, canonical: &str, key: &Key) -> Result<String, Error> {
-        let mut parts = canonical.split(KEY_PLACE);
-        match (parts.next(), parts.next(), parts.next()) {
-            (Some(before), Some(after), None) => Ok(format!("{before}\"{}\"{after}", key.expose())),
-            _ => Err(self.misplaced()),
-        }
+        let (before, after) = around(canonical, KEY_PLACE).ok_or_else(|| self.misplaced())?;
+        Ok([before, "\"", key.expose(), "\"", after].concat())
     }
 
     fn misplaced(&self) -> Error {
         Error::new(ErrorCode::KeyPlaceInvalid).detail(self.name.clone())
     }
+}
+
+/// What stands before and after a place that must be there exactly once.
+fn around<'a>(text: &'a str, place: &str) -> Option<(&'a str, &'a str)> {
+    let mut starts = (0..text.len()).filter(|start| text.get(*start..).is_some_and(|rest| rest.starts_with(place)));
+    let (start, None) = (starts.next()?, starts.next()) else { return None };
+    Some((text.get(..start)?, text.get(start + place.len()..)?))
 }

@@ -81,11 +81,22 @@ impl Lookup {
 
 /// A path of the contract on the intent's origin, its braces filled in.
 pub(crate) fn fill(origin: &str, path: &str, intent: &IntentRecord) -> String {
-    let path = path
-        .replace("{key}", &escaped(intent.key.expose()))
-        .replace("{reference}", &escaped(intent.reference.as_deref().unwrap_or_default()))
-        .replace("{operation}", &escaped(&intent.operation));
-    format!("{origin}{path}")
+    let mut pieces = path.split('{');
+    let mut url = [origin, pieces.next().unwrap_or_default()].concat();
+    for piece in pieces {
+        let (value, after) = match piece.split_once('}') {
+            Some(("key", after)) => (intent.key.expose(), after),
+            Some(("reference", after)) => (intent.reference.as_deref().unwrap_or_default(), after),
+            Some(("operation", after)) => (intent.operation.as_str(), after),
+            _ => {
+                url.push('{');
+                ("", piece)
+            }
+        };
+        url.push_str(&escaped(value));
+        url.push_str(after);
+    }
+    url
 }
 
 /// Everything but RFC 3986's unreserved characters, percent-encoded.

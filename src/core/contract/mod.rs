@@ -268,7 +268,7 @@ impl Contract {
         names.extend(self.window_start.iter().map(|start| start.header.as_str()));
         names.extend(self.whens().filter_map(|when| when.header.as_ref()).map(|header| header.name.as_str()));
         names.extend(self.retry_hints.iter().map(|hint| hint.header.as_str()));
-        sorted(names.into_iter().map(str::to_ascii_lowercase))
+        distinct(&names, str::to_ascii_lowercase)
     }
 
     /// The JSON pointers whose values are facts.
@@ -278,7 +278,7 @@ impl Contract {
         pointers.extend(self.success.pointer.iter().map(|pointer| pointer.at.as_str()));
         pointers.extend(self.whens().filter_map(|when| when.pointer.as_ref()).map(|pointer| pointer.at.as_str()));
         pointers.extend(self.rules.iter().filter_map(|rule| rule.resource.as_deref()));
-        sorted(pointers.into_iter().map(str::to_owned))
+        distinct(&pointers, str::to_owned)
     }
 
     fn whens(&self) -> impl Iterator<Item = &When> {
@@ -304,11 +304,15 @@ const COMMON_HEADERS: [&str; 10] = [
 /// The member of a problem document that names its kind (RFC 9457 section 3.1.1).
 const PROBLEM_TYPE: &str = "/type";
 
-fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = names.collect();
-    names.sort_unstable();
-    names.dedup();
-    names
+fn distinct(names: &[&str], form: fn(&str) -> String) -> Vec<String> {
+    let mut distinct = Vec::new();
+    for name in names {
+        let name = form(name);
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    distinct
 }
 
 /// The contract that ships as `contracts/generic.json`, for tests.

@@ -30,12 +30,14 @@ pub fn server_date_ms(facts: &Facts) -> Option<u64> {
 fn rate_limited_ms(facts: &Facts, wall_ms: u64) -> Option<u64> {
     let policies = facts.header("ratelimit").map(|list| list.split(',').filter_map(exhausted_s).max());
     let seconds = policies.flatten().or_else(|| {
-        ["ratelimit", "x-ratelimit"].into_iter().find_map(|family| {
-            let field = |name: &str| facts.header(&format!("{family}-{name}")).and_then(whole);
-            let reset_s = field("reset").filter(|_| field("remaining") == Some(0))?;
-            let now_s = server_date_ms(facts).unwrap_or(wall_ms) / 1_000;
-            Some(if reset_s > RESET_IS_A_MOMENT_S { reset_s.saturating_sub(now_s) } else { reset_s })
-        })
+        [("ratelimit-remaining", "ratelimit-reset"), ("x-ratelimit-remaining", "x-ratelimit-reset")].iter().find_map(
+            |(remaining, reset)| {
+                let field = |name| facts.header(name).and_then(whole);
+                let reset_s = field(reset).filter(|_| field(remaining) == Some(0))?;
+                let now_s = server_date_ms(facts).unwrap_or(wall_ms) / 1_000;
+                Some(if reset_s > RESET_IS_A_MOMENT_S { reset_s.saturating_sub(now_s) } else { reset_s })
+            },
+        )
     })?;
     Some(seconds.saturating_mul(1_000))
 }

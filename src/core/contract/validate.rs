@@ -109,11 +109,12 @@ impl KeyRules {
             KeyFormat::Hex32 => 32,
             KeyFormat::Alphabet => {
                 let alphabet = self.alphabet.as_deref().unwrap_or_default();
-                let mut seen: Vec<u8> = alphabet.bytes().collect();
-                seen.sort_unstable();
-                seen.dedup();
+                let distinct = (1..alphabet.len()).all(|place| {
+                    let (before, after) = alphabet.as_bytes().split_at(place);
+                    after.first().is_none_or(|byte| !before.contains(byte))
+                });
                 let plain = alphabet.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-                let many = seen.len() == alphabet.len() && seen.len() >= 2;
+                let many = distinct && alphabet.len() >= 2;
                 require(plain && many, "key.alphabet", "be 2 or more different characters of A-Z a-z 0-9 - . _ ~")?;
                 Key::digits(alphabet.len()).max(least)
             }

@@ -344,7 +344,11 @@ impl<T: ToJson> ToJson for Vec<T> {
 
 impl<T: FromJson> FromJson for Vec<T> {
     fn read(value: Option<Value>, reader: &mut Reader) -> Self {
-        reader.list(value).into_iter().map(|item| T::read(Some(item), reader)).collect()
+        let mut items = Self::new();
+        for item in reader.list(value) {
+            items.push(T::read(Some(item), reader));
+        }
+        items
     }
 }
 

@@ -79,7 +79,7 @@ pub trait App {
 /// What is now known of an intent.
 #[derive(Debug)]
 pub struct News {
-    pub intent: IntentRecord,
+    pub intent: Box<IntentRecord>,
     pub stamp: Stamp,
     pub durable: bool,
     pub answer: Option<Answer>,
@@ -220,10 +220,10 @@ impl<A: App + 'static> Driver<A> {
     }
 
     /// The intent with that id, if it is one of this scope.
-    pub async fn find(&self, intent: &IntentId) -> Result<Option<IntentRecord>, Error> {
+    pub async fn find(&self, intent: &IntentId) -> Result<Option<Box<IntentRecord>>, Error> {
         let found = self.read(&RecordKey::Intent(intent.clone())).await;
         match found.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?.record {
-            Some(Record::Intent(record)) => Ok(Some(*record).filter(|record| record.scope == self.opening.scope)),
+            Some(Record::Intent(record)) => Ok(Some(record).filter(|record| record.scope == self.opening.scope)),
             Some(Record::Undecodable) => Err(ErrorCode::LedgerUnreadable.into()),
             _ => Ok(None),
         }
@@ -282,7 +282,7 @@ impl<A: App + 'static> Driver<A> {
             }),
             Effect::Deliver { intent, answer } => Box::pin(async move {
                 let id = intent.id.clone();
-                let outcome = News { intent: *intent, stamp: driver.stamp(), durable: true, answer };
+                let outcome = News { intent, stamp: driver.stamp(), durable: true, answer };
                 let ok = driver.app.deliver(outcome).await;
                 driver.feed(Input::Delivered { intent: id, ok });
             }),
@@ -302,7 +302,7 @@ impl<A: App + 'static> Driver<A> {
             }),
             Effect::Reconcile { intent } => Box::pin(async move {
                 let id = intent.id.clone();
-                let asked = News { intent: *intent, stamp: driver.stamp(), durable: true, answer: None };
+                let asked = News { intent, stamp: driver.stamp(), durable: true, answer: None };
                 let (finding, answer) = driver.app.reconcile(asked).await;
                 driver.feed(Input::Found { intent: id, finding, answer });
             }),
@@ -321,7 +321,7 @@ impl<A: App + 'static> Driver<A> {
                 };
             }
             Effect::Changed { intent, durable, answer } => {
-                return self.app.changed(&News { intent: *intent, stamp: self.stamp(), durable, answer });
+                return self.app.changed(&News { intent, stamp: self.stamp(), durable, answer });
             }
             Effect::Nudge(intent) => {
                 return if let Some(channel) = self.channel.borrow().as_ref() {
@@ -364,7 +364,7 @@ impl<A: App + 'static> Driver<A> {
 
     async fn load(self: &Rc<Self>, intent: &IntentId) {
         match self.find(intent).await {
-            Ok(Some(record)) => self.feed(Input::Loaded(Box::new(record))),
+            Ok(Some(record)) => self.feed(Input::Loaded(record)),
             Ok(None) => self.app.missing(intent),
             // It will be asked for again while somebody waits.
             Err(_) => {}

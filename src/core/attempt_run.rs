@@ -63,8 +63,8 @@ enum Step {
 /// What an attempt on the wire must remember, to be judged even if the ledger is gone.
 #[derive(Debug)]
 pub struct Flight {
-    pub intent: IntentRecord,
-    pub contract: Contract,
+    pub intent: Box<IntentRecord>,
+    pub contract: Box<Contract>,
     attempt: u32,
     fence: u64,
     lease_until_ms: u64,
@@ -226,7 +226,7 @@ impl AttemptRun {
     fn ask(&mut self, grant: Grant, credentials: Credentials, terms: &Terms, by_app: bool) -> Next {
         self.step = Step::Asking { fence: grant.fence };
         if by_app {
-            return Next::AskApp(Box::new(grant.intent));
+            return Next::AskApp(grant.intent);
         }
         match grant.contract.reconcile.as_ref().filter(|_| self.may_send) {
             Some(lookup) => Next::Send(Box::new(ask(&grant, lookup, credentials, terms.attempt_ms))),

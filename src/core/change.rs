@@ -221,12 +221,12 @@ pub enum Applied {
 /// A granted claim, with everything that its attempt needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    pub intent: IntentRecord,
+    pub intent: Box<IntentRecord>,
     /// Only a claim to send makes one (P2.2).
     pub attempt: Option<u32>,
     pub fence: u64,
     pub lease_until_ms: u64,
-    pub contract: Contract,
+    pub contract: Box<Contract>,
     pub body: Option<Body>,
     /// The origin's clock, for the window.
     pub server: Option<ServerDate>,

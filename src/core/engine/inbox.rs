@@ -147,7 +147,7 @@ impl Engine {
             Ok(Applied::Claimed(grant)) => {
                 self.inbox.runs.insert(intent.clone(), Step::Handling { fence: grant.fence });
                 let answer = grant.answer.clone();
-                self.effects.push_back(Effect::Deliver { intent: Box::new(grant.intent), answer });
+                self.effects.push_back(Effect::Deliver { intent: grant.intent, answer });
                 return;
             }
             Err(CommitError::Refused(Refusal::NotBefore { at_ms })) => self.inbox.look_at(at_ms),

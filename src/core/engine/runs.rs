@@ -262,10 +262,10 @@ impl Engine {
         let stamp = self.stamp();
         let clock = LedgerClock { at_ms: stamp.at_ms, ..LedgerClock::new(stamp.wall_ms) };
         overlay.insert(RecordKey::Clock, known(Record::Clock(clock)));
-        overlay.insert(RecordKey::Intent(intent.clone()), known(Record::Intent(Box::new(flight.intent.clone()))));
+        overlay.insert(RecordKey::Intent(intent.clone()), known(Record::Intent(flight.intent.clone())));
         overlay
             .insert(RecordKey::Payload(intent.clone()), known(Record::Payload(Payload { body: None, answer: None })));
-        let contract = known(Record::Contract(Box::new(flight.contract.clone())));
+        let contract = known(Record::Contract(flight.contract.clone()));
         overlay.insert(RecordKey::Contract(flight.intent.contract.clone()), contract);
         overlay.insert(RecordKey::Counters(flight.intent.scope.clone()), Versioned::ABSENT);
         overlay.insert(RecordKey::Origin(flight.intent.request.origin.clone()), Versioned::ABSENT);

@@ -18,7 +18,7 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
         let mut intent = draft.intent(id)?;
         if intent.scope == change.to {
             // This very change ran before (P1.1).
-            moved.push(intent);
+            moved.push(*intent);
             continue;
         }
         if intent.scope != change.from {
@@ -30,10 +30,10 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
         }
         take_reference(draft, &intent, change)?;
         if intent.has_ended() || intent.maybe_sent() {
-            left.push(intent);
+            left.push(*intent);
         } else {
             rescope(draft, &mut intent, change)?;
-            moved.push(intent);
+            moved.push(*intent);
         }
     }
     Ok(Applied::Adopted { moved, left })
@@ -47,7 +47,7 @@ fn take_reference(draft: &mut Draft<'_>, intent: &IntentRecord, change: &Adopt) 
     let Some(name) = name_in(intent, change) else { return Ok(()) };
     match draft.reference(&name)? {
         Some(there) if there != intent.id => {
-            let ours = Box::new(draft.intent(&there)?);
+            let ours = draft.intent(&there)?;
             refuse(Refusal::AdoptConflict { theirs: Box::new(intent.clone()), ours })
         }
         _ => {

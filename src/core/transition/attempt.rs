@@ -37,7 +37,7 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     let Some(attempt) = untold else {
         // These facts are in: this change ran before. One fetch brings one set of facts.
         let origin = draft.origin(&intent.request.origin)?;
-        return Ok(Applied::Recorded { intent: Box::new(intent), origin });
+        return Ok(Applied::Recorded { intent, origin });
     };
     let started = attempt.started;
     attempt.state = AttemptState::Ended { ended: now, fact: facts.fact.clone(), reading, retry_after_ms: asked_ms };
@@ -52,14 +52,14 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     keep_answer(draft, &intent, &contract, facts, &reading)?;
     draw_conclusion(draft, &mut intent, &contract, facts, stale)?;
     draft.put_intent(&intent);
-    Ok(Applied::Recorded { intent: Box::new(intent), origin })
+    Ok(Applied::Recorded { intent, origin })
 }
 
 pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applied, Stop> {
     let mut intent = draft.intent(&change.intent)?;
     let now = draft.now();
     let open = intent.history.get_mut(change.attempt).filter(|attempt| attempt.state == AttemptState::Open);
-    let Some(attempt) = open else { return Ok(Applied::NotSent(Box::new(intent))) };
+    let Some(attempt) = open else { return Ok(Applied::NotSent(intent)) };
     attempt.state = AttemptState::NotSent { ended: now };
     draft.journal(&mut intent, JournalEvent::NotSent { attempt: change.attempt });
     if !intent.maybe_sent() {
@@ -80,7 +80,7 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
         intent.due_at_ms = Some(now.at_ms.saturating_add(backoff_ms(failures, change.jitter)));
     }
     draft.put_intent(&intent);
-    Ok(Applied::NotSent(Box::new(intent)))
+    Ok(Applied::NotSent(intent))
 }
 
 /// Lets the history say what it says: evidence counts from any fence, the rest only from the current one (law 5).

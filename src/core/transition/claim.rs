@@ -16,7 +16,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     let mut intent = draft.intent(&take.intent)?;
     // Adopted by another scope while this one's queue was asking for credentials (law 9).
     if intent.scope != take.scope {
-        return refuse(Refusal::WrongState(Box::new(intent)));
+        return refuse(Refusal::WrongState(intent));
     }
     let contract = draft.contract(&intent.contract)?;
     let lease_until_ms = draft.now().at_ms.saturating_add(take.attempt_ms).saturating_add(LEASE_SLACK_MS);
@@ -30,12 +30,12 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     }
     // It was granted before, and is over (P1.1).
     if intent.history.attempts.iter().any(|attempt| attempt.correlation == take.nonce) {
-        return refuse(Refusal::WrongState(Box::new(intent)));
+        return refuse(Refusal::WrongState(intent));
     }
     let held_for_credentials = intent.state == State::Held { reason: HeldReason::Auth };
     let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
     if !take.purpose.allows(&intent.state) && !refreshed {
-        return refuse(Refusal::WrongState(Box::new(intent)));
+        return refuse(Refusal::WrongState(intent));
     }
     if let Some((live, until_ms)) = draft.live_claim(&intent) {
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
@@ -132,8 +132,8 @@ fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeCla
 
 fn grant(
     draft: &mut Draft<'_>,
-    intent: IntentRecord,
-    contract: Contract,
+    intent: Box<IntentRecord>,
+    contract: Box<Contract>,
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {
     draft.put_intent(&intent);

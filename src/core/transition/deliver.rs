@@ -38,7 +38,7 @@ pub(super) fn delivered(draft: &mut Draft<'_>, change: &Delivered) -> Result<App
         }
         draft.put_intent(&intent);
     }
-    Ok(Applied::Delivered(Box::new(intent)))
+    Ok(Applied::Delivered(intent))
 }
 
 /// The app has the outcome by other means. A handler that is at work finishes first.
@@ -51,5 +51,5 @@ pub(super) fn acknowledge(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applie
         intent.delivery.due_at_ms = None;
         draft.put_intent(&intent);
     }
-    Ok(Applied::Delivered(Box::new(intent)))
+    Ok(Applied::Delivered(intent))
 }

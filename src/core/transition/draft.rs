@@ -80,16 +80,15 @@ impl<'a> Draft<'a> {
     }
 
     /// The intent of that id; it must exist.
-    pub(super) fn intent(&self, id: &IntentId) -> Result<IntentRecord, Stop> {
+    pub(super) fn intent(&self, id: &IntentId) -> Result<Box<IntentRecord>, Stop> {
         match self.find_intent(id)? {
             Some(intent) => Ok(intent),
             None => refuse(Refusal::UnknownIntent),
         }
     }
 
-    pub(super) fn find_intent(&self, id: &IntentId) -> Result<Option<IntentRecord>, Stop> {
-        let boxed: Option<Box<IntentRecord>> = read!(self, RecordKey::Intent(id.clone()), Record::Intent)?;
-        Ok(boxed.map(|intent| *intent))
+    pub(super) fn find_intent(&self, id: &IntentId) -> Result<Option<Box<IntentRecord>>, Stop> {
+        read!(self, RecordKey::Intent(id.clone()), Record::Intent)
     }
 
     pub(super) fn put_intent(&mut self, intent: &IntentRecord) {
@@ -105,16 +104,15 @@ impl<'a> Draft<'a> {
     }
 
     /// The stored contract of an intent; it was written with it.
-    pub(super) fn contract(&self, hash: &ContractHash) -> Result<Contract, Stop> {
+    pub(super) fn contract(&self, hash: &ContractHash) -> Result<Box<Contract>, Stop> {
         match self.find_contract(hash)? {
             Some(contract) => Ok(contract),
             None => refuse(Refusal::Inconsistent),
         }
     }
 
-    pub(super) fn find_contract(&self, hash: &ContractHash) -> Result<Option<Contract>, Stop> {
-        let boxed: Option<Box<Contract>> = read!(self, RecordKey::Contract(hash.clone()), Record::Contract)?;
-        Ok(boxed.map(|contract| *contract))
+    pub(super) fn find_contract(&self, hash: &ContractHash) -> Result<Option<Box<Contract>>, Stop> {
+        read!(self, RecordKey::Contract(hash.clone()), Record::Contract)
     }
 
     pub(super) fn put_contract(&mut self, hash: &ContractHash, contract: &Contract) {

@@ -47,7 +47,7 @@ pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, 
     let origin = draft.origin(&intent.request.origin)?;
     let seen = intent.polling.as_ref().is_none_or(|polling| polling.last.as_ref() == Some(&change.fact));
     if seen || intent.state.is_definite() {
-        return Ok(Applied::Recorded { intent: Box::new(intent), origin });
+        return Ok(Applied::Recorded { intent, origin });
     }
     let current = intent.claim.is_some() && intent.fence == change.fence;
     let reading = read_polled(&contract, &intent.key, &change.observation);
@@ -74,7 +74,7 @@ pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, 
         None => {}
     }
     draft.put_intent(&intent);
-    Ok(Applied::Recorded { intent: Box::new(intent), origin })
+    Ok(Applied::Recorded { intent, origin })
 }
 
 fn outcome(reading: &AttemptReading) -> Option<State> {

@@ -17,7 +17,7 @@ use crate::core::record::{RecordKey, Stop};
 pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
     if !intent.is_reconcilable() {
-        return refuse(Refusal::NotReconcilable(Box::new(intent)));
+        return refuse(Refusal::NotReconcilable(intent));
     }
     let now = draft.now();
     if !intent.reconciling.asked {
@@ -29,7 +29,7 @@ pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop>
         intent.due_at_ms = Some(now.at_ms);
     }
     draft.put_intent(&intent);
-    Ok(Applied::Reconcile(Box::new(intent)))
+    Ok(Applied::Reconcile(intent))
 }
 
 /// What the server, or the app, said. `not_found` is no evidence: a late packet could still run (P5.6).
@@ -37,7 +37,7 @@ pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<A
     draft.need(&[RecordKey::Intent(change.intent.clone()), RecordKey::Payload(change.intent.clone())])?;
     let mut intent = draft.intent(&change.intent)?;
     if intent.reconciling.last.as_ref() == Some(&change.fact) {
-        return Ok(Applied::Reconciled(Box::new(intent)));
+        return Ok(Applied::Reconciled(intent));
     }
     let contract = draft.contract(&intent.contract)?;
     let finding = match &change.found {
@@ -76,7 +76,7 @@ pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<A
         None => {}
     }
     draft.put_intent(&intent);
-    Ok(Applied::Reconciled(Box::new(intent)))
+    Ok(Applied::Reconciled(intent))
 }
 
 /// What a finding makes of an intent; `None`: it settles nothing new.

@@ -16,7 +16,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
         draft.put_intent(&intent);
     }
     let cancelled = intent.state == State::Cancelled;
-    Ok(Applied::Cancelled { intent: Box::new(intent), cancelled })
+    Ok(Applied::Cancelled { intent, cancelled })
 }
 
 /// Lets a held intent run again, with its key. What the claim judges stays judged there: a closed window holds it anew.
@@ -26,13 +26,12 @@ pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
     let State::Held { reason } = intent.state else {
         // It runs already: resuming twice is resuming once.
         let running = matches!(intent.state, State::Queued | State::Waiting { .. } | State::Accepted);
-        let intent = Box::new(intent);
         return if running { Ok(Applied::Resumed(intent)) } else { refuse(Refusal::NotResumable(intent)) };
     };
     // What the server accepted is never sent again: it is looked for again, where that is possible.
     let accepted = reason == HeldReason::Accepted;
     if accepted && intent.polling.is_none() {
-        return refuse(Refusal::NotResumable(Box::new(intent)));
+        return refuse(Refusal::NotResumable(intent));
     }
     draft.journal(&mut intent, JournalEvent::Resumed { from: reason });
     // Somebody has just said that the decision stands.
@@ -47,7 +46,7 @@ pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
     };
     intent.due_at_ms = Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0)));
     draft.put_intent(&intent);
-    Ok(Applied::Resumed(Box::new(intent)))
+    Ok(Applied::Resumed(intent))
 }
 
 /// Gives up on an intent whose outcome is unknown. One that was never sent is cancelled instead: that much is known.
@@ -59,7 +58,7 @@ pub(super) fn abandon(draft: &mut Draft<'_>, id: &IntentId, reason: &str) -> Res
         draft.settle(&mut intent, state)?;
         draft.put_intent(&intent);
     }
-    Ok(Applied::Abandoned(Box::new(intent)))
+    Ok(Applied::Abandoned(intent))
 }
 
 /// Holds an intent that no attempt can help now. One that is being sent is left to its sender.
@@ -70,5 +69,5 @@ pub(super) fn hold(draft: &mut Draft<'_>, id: &IntentId, reason: HeldReason) -> 
         draft.hold(&mut intent, reason);
         draft.put_intent(&intent);
     }
-    Ok(Applied::Held(Box::new(intent)))
+    Ok(Applied::Held(intent))
 }

@@ -17,7 +17,7 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
 
     // This very change ran before: its id is known (P1.1).
     if let Some(intent) = draft.find_intent(&submit.intent)? {
-        return Ok(Applied::Submitted { intent: Box::new(intent), created: true });
+        return Ok(Applied::Submitted { intent, created: true });
     }
     if let Some(name) = &name
         && let Some(head) = draft.reference(name)?
@@ -29,25 +29,25 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
         return in_place_of_a_foreign_one(draft, intent, submit);
     }
     let intent = create(draft, submit, None)?;
-    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+    Ok(Applied::Submitted { intent, created: true })
 }
 
 /// The reference names an intent that was adopted by another scope, or sent under it: the order must not be paid twice
 /// (P8.2). Once it is proved that nothing came of that one and nothing will, this is its successor, the only one.
 fn in_place_of_a_foreign_one(
     draft: &mut Draft<'_>,
-    mut foreign: IntentRecord,
+    mut foreign: Box<IntentRecord>,
     submit: &Submit,
 ) -> Result<Applied, Stop> {
     if !foreign.state.safe_to_replace() || foreign.successor.is_some() {
-        return refuse(Refusal::ReferenceConflict(Box::new(foreign)));
+        return refuse(Refusal::ReferenceConflict(foreign));
     }
     let reason = "decided again in another scope".to_owned();
     draft.journal(&mut foreign, JournalEvent::Replaced { successor: submit.intent.clone(), reason });
     foreign.successor = Some(submit.intent.clone());
     draft.put_intent(&foreign);
     let intent = create(draft, submit, Some(foreign.id))?;
-    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+    Ok(Applied::Submitted { intent, created: true })
 }
 
 /// A successor: granted once, and only after a definite outcome without an effect (law 3). The reference then names it.
@@ -58,7 +58,7 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     needs.push(RecordKey::Intent(replace.predecessor.clone()));
     draft.need(&needs)?;
     if let Some(intent) = draft.find_intent(&submit.intent)? {
-        return Ok(Applied::Submitted { intent: Box::new(intent), created: true });
+        return Ok(Applied::Submitted { intent, created: true });
     }
     let mut predecessor = draft.intent(&replace.predecessor)?;
     if predecessor.scope != submit.scope {
@@ -70,12 +70,12 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     if let Some(successor) = &predecessor.successor {
         let Some(successor) = draft.find_intent(successor)? else { return refuse(Refusal::Inconsistent) };
         if successor.scope != submit.scope {
-            return refuse(Refusal::ReferenceConflict(Box::new(successor)));
+            return refuse(Refusal::ReferenceConflict(successor));
         }
         return same_decision(successor, submit);
     }
     if !predecessor.state.safe_to_replace() {
-        return refuse(Refusal::NotReplaceable(Box::new(predecessor)));
+        return refuse(Refusal::NotReplaceable(predecessor));
     }
     // The end of a chain is what its reference names.
     if let Some(name) = &name
@@ -89,7 +89,7 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     predecessor.head_reference = None;
     draft.put_intent(&predecessor);
     let intent = create(draft, submit, Some(predecessor.id))?;
-    Ok(Applied::Submitted { intent: Box::new(intent), created: true })
+    Ok(Applied::Submitted { intent, created: true })
 }
 
 /// What every new intent is decided on.
@@ -103,8 +103,7 @@ fn needs(submit: &Submit) -> Vec<RecordKey> {
     needs
 }
 
-fn same_decision(intent: IntentRecord, submit: &Submit) -> Result<Applied, Stop> {
-    let intent = Box::new(intent);
+fn same_decision(intent: Box<IntentRecord>, submit: &Submit) -> Result<Applied, Stop> {
     if intent.fingerprint == submit.fingerprint {
         Ok(Applied::Submitted { intent, created: false })
     } else {
@@ -112,7 +111,7 @@ fn same_decision(intent: IntentRecord, submit: &Submit) -> Result<Applied, Stop>
     }
 }
 
-fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<IntentRecord, Stop> {
+fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<Box<IntentRecord>, Stop> {
     let name = reference_name(submit);
     let mut counters = draft.counters(&submit.scope)?;
     if counters.open >= OPEN_INTENTS_MAX {
@@ -122,7 +121,7 @@ fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>)
     counters.submitted += 1;
     draft.put_counters(&submit.scope, counters);
 
-    let mut intent = new_intent(draft, submit, name.as_ref(), counters.submitted);
+    let mut intent = Box::new(new_intent(draft, submit, name.as_ref(), counters.submitted));
     draft.journal(&mut intent, JournalEvent::Submitted);
     if let Some(predecessor) = predecessor {
         draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.clone() });

@@ -80,7 +80,7 @@ fn law_1_the_claim_records_the_attempt_before_it_is_sent() {
     let grant = bench.claim(&submit(1).intent, "n");
     assert_eq!((grant.attempt, grant.fence), (Some(1), 1));
     let intent = bench.only();
-    assert_eq!(grant.intent, intent, "what is granted is what is stored");
+    assert_eq!(*grant.intent, intent, "what is granted is what is stored");
     assert_eq!(intent.history.attempts[0].state, AttemptState::Open);
     assert_eq!(intent.history.attempts[0].correlation, ChangeId("n".to_owned()));
     assert!(intent.maybe_sent() && intent.history.any_unknown());

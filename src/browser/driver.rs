@@ -8,20 +8,20 @@ use super::clock::moment;
 use super::fetch::{self, Brought, Flight};
 use super::indexeddb::{DATABASE, IndexedDb};
 use super::lifecycle::{Lifecycle, is_online};
-use super::sys::{Work, spawn};
+use super::sys::spawn;
 use super::{entropy, probe};
 use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
 use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::{Effect, Outgoing};
 use crate::core::engine::{Engine, Settings};
 use crate::core::error::{Error, ErrorCode};
-use crate::core::input::{Authorized, CommitError, Input, Prepared, Ticket, Wake};
+use crate::core::input::{Authorized, CommitError, DuePage, Input, Prepared, Ticket, Wake};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
 use crate::core::record::{Record, RecordKey, Versioned};
 use crate::core::submission::{Destinations, Submission, SubmitContext};
-use crate::core::time::{LedgerClock, Reading, Stamp};
+use crate::core::time::{LedgerClock, Stamp};
 use crate::ledger::store::{Store, commit_batch};
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
@@ -267,53 +267,7 @@ impl<A: App + 'static> Driver<A> {
     }
 
     fn perform(self: &Rc<Self>, effect: Effect) {
-        let driver = self.clone();
-        let work: Work = match effect {
-            Effect::Commit { batch, reading } => Box::pin(async move { driver.commit(batch, reading).await }),
-            Effect::LoadDue { until_ms, limit } => Box::pin(async move { driver.load_due(until_ms, limit).await }),
-            Effect::LoadInbox { until_ms, limit } => Box::pin(async move {
-                match driver.store.inbox(&driver.opening.scope, until_ms, limit).await {
-                    Ok(mut page) => {
-                        page.clock = driver.clock().await.unwrap_or(None);
-                        driver.feed(Input::Inbox(page));
-                    }
-                    Err(_) => driver.feed(Input::InboxFailed),
-                }
-            }),
-            Effect::Deliver { intent, answer } => Box::pin(async move {
-                let id = intent.id.clone();
-                let outcome = News { intent, stamp: driver.stamp(), durable: true, answer };
-                let ok = driver.app.deliver(outcome).await;
-                driver.feed(Input::Delivered { intent: id, ok });
-            }),
-            Effect::Load(intent) => Box::pin(async move { driver.load(&intent).await }),
-            Effect::Probe { origin } => Box::pin(async move {
-                let url = driver.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
-                let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
-                driver.feed(Input::Probed { origin, ok });
-            }),
-            Effect::Authorize { intent, refresh } => Box::pin(async move {
-                let outcome = driver.app.authorize(refresh).await;
-                driver.feed(Input::Authorized { intent, outcome });
-            }),
-            Effect::Prepare { intent, outgoing } => Box::pin(async move {
-                let prepared = driver.app.prepare(&outgoing).await;
-                driver.feed(Input::Prepared { intent, prepared });
-            }),
-            Effect::Reconcile { intent } => Box::pin(async move {
-                let id = intent.id.clone();
-                let asked = News { intent, stamp: driver.stamp(), durable: true, answer: None };
-                let (finding, answer) = driver.app.reconcile(asked).await;
-                driver.feed(Input::Found { intent: id, finding, answer });
-            }),
-            Effect::Send(dispatch) => {
-                // In this task, not in the work that waits for the answer.
-                let flight = fetch::send(&dispatch, &self.opening);
-                Box::pin(async move {
-                    let (observation, answer) = driver.told(flight).await;
-                    driver.feed(Input::Fetched { intent: dispatch.intent, observation, answer });
-                })
-            }
+        let flight = match effect {
             Effect::Done { ticket, result } => {
                 let done = self.callers.borrow_mut().remove(&ticket);
                 return if let Some(done) = done {
@@ -328,8 +282,78 @@ impl<A: App + 'static> Driver<A> {
                     channel.nudge(&intent)
                 };
             }
+            // In this task, not in the one that waits for the answer.
+            Effect::Send(ref dispatch) => Some(fetch::send(dispatch, &self.opening)),
+            _ => None,
         };
-        spawn(work);
+        let driver = self.clone();
+        spawn(Box::pin(async move {
+            if let Some(input) = driver.carry_out(effect, flight).await {
+                driver.feed(input);
+            }
+        }));
+    }
+
+    /// Does what takes time; what came of it is the next input.
+    async fn carry_out(&self, effect: Effect, flight: Option<Flight>) -> Option<Input> {
+        let scope = &self.opening.scope;
+        Some(match effect {
+            Effect::Commit { batch, reading } => {
+                let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
+                let (results, clock) = commit_batch(&self.store, &changes, reading).await;
+                Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
+            }
+            Effect::LoadDue { until_ms, limit } => match self.store.due(scope, until_ms, limit).await {
+                Ok(page) => {
+                    let (origins, clock) = (self.origins().await, self.clock().await.unwrap_or(None));
+                    Input::Due(DuePage { origins, clock, ..page })
+                }
+                Err(_) => Input::DueFailed,
+            },
+            Effect::LoadInbox { until_ms, limit } => match self.store.inbox(scope, until_ms, limit).await {
+                Ok(page) => Input::Inbox(DuePage { clock: self.clock().await.unwrap_or(None), ..page }),
+                Err(_) => Input::InboxFailed,
+            },
+            Effect::Load(intent) => match self.find(&intent).await {
+                Ok(Some(record)) => Input::Loaded(record),
+                Ok(None) => {
+                    self.app.missing(&intent);
+                    return None;
+                }
+                // It will be asked for again while somebody waits.
+                Err(_) => return None,
+            },
+            Effect::Probe { origin } => {
+                let url = self.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
+                let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
+                Input::Probed { origin, ok }
+            }
+            Effect::Authorize { intent, refresh } => {
+                let outcome = self.app.authorize(refresh).await;
+                Input::Authorized { intent, outcome }
+            }
+            Effect::Prepare { intent, outgoing } => {
+                let prepared = self.app.prepare(&outgoing).await;
+                Input::Prepared { intent, prepared }
+            }
+            Effect::Send(dispatch) => {
+                let (observation, answer) = self.told(flight?).await;
+                Input::Fetched { intent: dispatch.intent, observation, answer }
+            }
+            Effect::Reconcile { intent } => {
+                let id = intent.id.clone();
+                let asked = News { intent, stamp: self.stamp(), durable: true, answer: None };
+                let (finding, answer) = self.app.reconcile(asked).await;
+                Input::Found { intent: id, finding, answer }
+            }
+            Effect::Deliver { intent, answer } => {
+                let id = intent.id.clone();
+                let outcome = News { intent, stamp: self.stamp(), durable: true, answer };
+                let ok = self.app.deliver(outcome).await;
+                Input::Delivered { intent: id, ok }
+            }
+            Effect::Done { .. } | Effect::Changed { .. } | Effect::Nudge(_) => return None,
+        })
     }
 
     /// What a flight brings, read by the app where only the app can.
@@ -343,32 +367,6 @@ impl<A: App + 'static> Driver<A> {
             None => None,
         };
         landed.told(decoded)
-    }
-
-    async fn commit(self: &Rc<Self>, batch: Vec<(Ticket, Change)>, reading: Reading) {
-        let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
-        let (results, clock): (Vec<_>, Option<LedgerClock>) = commit_batch(&self.store, &changes, reading).await;
-        self.feed(Input::Committed { results: tickets.into_iter().zip(results).collect(), clock });
-    }
-
-    async fn load_due(self: &Rc<Self>, until_ms: u64, limit: u32) {
-        match self.store.due(&self.opening.scope, until_ms, limit).await {
-            Ok(mut page) => {
-                page.origins = self.origins().await;
-                page.clock = self.clock().await.unwrap_or(None);
-                self.feed(Input::Due(page));
-            }
-            Err(_) => self.feed(Input::DueFailed),
-        }
-    }
-
-    async fn load(self: &Rc<Self>, intent: &IntentId) {
-        match self.find(intent).await {
-            Ok(Some(record)) => self.feed(Input::Loaded(record)),
-            Ok(None) => self.app.missing(intent),
-            // It will be asked for again while somebody waits.
-            Err(_) => {}
-        }
     }
 
     /// The ledger's clock; `None` in a ledger that has none yet.

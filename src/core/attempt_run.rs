@@ -1,6 +1,8 @@
 //! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, prepare, guard, send, record.
 //! The intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
 
+use std::rc::Rc;
+
 use super::backoff::Jitter;
 use super::change::{Change, Found, Grant, NotSent, Polled, Reconciled, RecordFacts, TakeClaim};
 use super::contract::{Answer, CarrierPlace, Contract, Finding, Lookup, Observation, Windows};
@@ -64,7 +66,7 @@ enum Step {
 #[derive(Debug)]
 pub struct Flight {
     pub intent: Box<IntentRecord>,
-    pub contract: Box<Contract>,
+    pub contract: Rc<Contract>,
     attempt: u32,
     fence: u64,
     lease_until_ms: u64,

@@ -1,6 +1,8 @@
 //! Every durable mutation as data. All ids in a change are made before its first try, so that one whose fate is
 //! unknown can be re-run: `apply` finds its id and is done (P1.1).
 
+use std::rc::Rc;
+
 use super::backoff::Jitter;
 use super::contract::{Answer, Contract, Finding, Observation, Windows};
 use super::intent::{HeldReason, IntentRecord, Purpose, Request};
@@ -96,7 +98,7 @@ pub struct Replace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractSnapshot {
     pub hash: ContractHash,
-    pub contract: Contract,
+    pub contract: Rc<Contract>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,7 +228,7 @@ pub struct Grant {
     pub attempt: Option<u32>,
     pub fence: u64,
     pub lease_until_ms: u64,
-    pub contract: Box<Contract>,
+    pub contract: Rc<Contract>,
     pub body: Option<Body>,
     /// The origin's clock, for the window.
     pub server: Option<ServerDate>,

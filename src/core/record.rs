@@ -1,6 +1,7 @@
 //! The ledger's records and their names, and the overlay that changes are applied to.
 
 use core::fmt;
+use std::rc::Rc;
 
 use super::contract::{Answer, Contract};
 use super::intent::IntentRecord;
@@ -45,7 +46,8 @@ pub enum Record {
     Intent(Box<IntentRecord>),
     Payload(Payload),
     Journal(JournalEntry),
-    Contract(Box<Contract>),
+    /// Never changed, and so shared by all who hold it.
+    Contract(Rc<Contract>),
     Origin(OriginRecord),
     /// It exists and this build cannot read it: kept with its bytes, never rewritten, never taken for absent (law 8).
     Undecodable,
@@ -195,19 +197,23 @@ impl Overlay {
         self.written.extend(writes);
     }
 
+    /// As it was before the first change.
+    pub fn forget_writes(&mut self) {
+        self.written = Writes::new();
+    }
+
     /// What the commit relies on and what it writes.
     pub fn into_commit(self) -> (ExpectedVersions, Writes) {
-        let mut expected = ExpectedVersions::new();
-        expected.extend(self.read.into_iter().map(|(key, versioned)| (key, versioned.version)));
-        (expected, self.written)
+        let expected = self.read.into_iter().map(|(key, versioned)| (key, versioned.version));
+        (expected.collect(), self.written)
     }
 
     pub fn writes(&self) -> &Writes {
         &self.written
     }
 
-    /// The version that a write of this key creates.
-    pub fn next_version(&self, key: &RecordKey) -> u64 {
-        self.read.get(key).map_or(0, |versioned| versioned.version).saturating_add(1)
+    /// The version that was read; 0 where there was no record.
+    pub fn version(&self, key: &RecordKey) -> u64 {
+        self.read.get(key).map_or(0, |versioned| versioned.version)
     }
 }

@@ -1,5 +1,7 @@
 //! What `openQueue` and `submit` hand over, as the JavaScript face has written it: JSON text of own properties only.
 
+use std::rc::Rc;
+
 use super::face::Callbacks;
 use crate::browser::driver::{Opening, Session};
 use crate::browser::url;
@@ -97,7 +99,7 @@ fn contract_snapshot(text: Option<&str>) -> Result<ContractSnapshot, Error> {
     let contract: Contract =
         from_text(text).map_err(|misread| Error::new(ErrorCode::ContractInvalid).detail(misread.member))?;
     contract.validate()?;
-    Ok(ContractSnapshot { hash: ContractHash::of(text), contract })
+    Ok(ContractSnapshot { hash: ContractHash::of(text), contract: Rc::new(contract) })
 }
 
 /// Why an app abandons or replaces, for the journal.

@@ -1,39 +1,44 @@
 //! Deciding a batch: the changes of one transaction, applied in order over one overlay.
 
 use crate::core::change::{Applied, Change, Refusal};
-use crate::core::map::SortedMap;
 use crate::core::record::{Overlay, Record, RecordKey, Stop};
 use crate::core::time::{LedgerClock, Reading};
 use crate::core::transition::apply;
 
-/// A batch as decided: one result a change, and the overlay that holds what to write.
+/// A batch as decided: one result a change. The overlay holds what to write.
 #[derive(Debug)]
 pub struct Decided {
     pub results: Vec<Result<Applied, Refusal>>,
     /// The ledger clock as this transaction observed it.
     pub clock: Option<LedgerClock>,
-    pub overlay: Overlay,
 }
 
 /// Applies all changes, each seeing what those before it wrote. `Err` names every record that must be read first;
-/// nothing of the batch counts then.
-pub fn decide(mut overlay: Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
+/// nothing of the batch counts then, and nothing of it is in the overlay.
+pub fn decide(overlay: &mut Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
     let mut results = Vec::with_capacity(changes.len());
-    let mut unread = SortedMap::new();
+    let mut unread: Vec<RecordKey> = Vec::new();
     for change in changes {
-        match apply(&mut overlay, change, reading) {
+        match apply(overlay, change, reading) {
             Ok(applied) => results.push(Ok(applied)),
             Err(Stop::Refused(refusal)) => results.push(Err(refusal)),
-            Err(Stop::Unread(keys)) => unread.extend(keys.into_iter().map(|key| (key, ()))),
+            Err(Stop::Unread(keys)) => {
+                for key in keys {
+                    if !unread.contains(&key) {
+                        unread.push(key);
+                    }
+                }
+            }
         }
     }
     if !unread.is_empty() {
-        return Err(unread.into_iter().map(|(key, ())| key).collect());
+        overlay.forget_writes();
+        return Err(unread);
     }
     let clock = match overlay.get(&RecordKey::Clock) {
         // Where every change was refused, nothing was written; what the clock reads is of use all the same.
         Ok(Some(Record::Clock(clock))) => Some(clock.observe(reading)),
         _ => None,
     };
-    Ok(Decided { results, clock, overlay })
+    Ok(Decided { results, clock })
 }

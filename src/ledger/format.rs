@@ -1,6 +1,8 @@
 //! How records are stored: format 1. A record is one JSON text; around it stand the columns that the store's indexes
 //! need, so that a record which this build cannot read keeps its place and its bytes.
 
+use std::rc::Rc;
+
 use crate::core::intent::IntentRecord;
 use crate::core::json::{FromJson, from_text, to_text};
 use crate::core::record::{Record, RecordKey};
@@ -71,7 +73,7 @@ impl Record {
             Self::Intent(intent) => to_text(intent),
             Self::Payload(payload) => to_text(payload),
             Self::Journal(entry) => to_text(entry),
-            Self::Contract(contract) => to_text(contract),
+            Self::Contract(contract) => to_text(contract.as_ref()),
             Self::Origin(origin) => to_text(origin),
             Self::Undecodable => return None,
         })
@@ -89,7 +91,7 @@ impl Record {
             RecordKey::Intent(_) => read(text, Self::Intent),
             RecordKey::Payload(_) => read(text, Self::Payload),
             RecordKey::Journal(..) => read(text, Self::Journal),
-            RecordKey::Contract(_) => read(text, Self::Contract),
+            RecordKey::Contract(_) => read(text, |contract| Self::Contract(Rc::new(contract))),
             RecordKey::Origin(_) => read(text, Self::Origin),
         }
     }
@@ -168,7 +170,7 @@ mod tests {
         let entry = JournalEntry { intent: id.clone(), sequence: 3, at: now, event };
         survives(&RecordKey::Clock, Record::Clock(LedgerClock::new(7)));
         survives(&RecordKey::Counters(ScopeHash::of("shopper")), Record::Counters(counters));
-        survives(&RecordKey::Contract(ContractHash::of("generic")), Record::Contract(Box::new(generic())));
+        survives(&RecordKey::Contract(ContractHash::of("generic")), Record::Contract(Rc::new(generic())));
         survives(&RecordKey::Origin("https://api.shop.example".to_owned()), Record::Origin(origin));
         survives(&RecordKey::Journal(id, 3), Record::Journal(entry));
     }

@@ -65,8 +65,8 @@ pub trait Store {
     async fn transact(&self, changes: &[Change], reading: Reading) -> Result<Transacted, StoreError> {
         for _ in 0..COMMIT_CONFLICTS_MAX {
             let mut overlay = Overlay::default();
-            let Decided { results, clock, overlay } = loop {
-                match decide(overlay.clone(), changes, reading) {
+            let Decided { results, clock } = loop {
+                match decide(&mut overlay, changes, reading) {
                     Ok(decided) => break decided,
                     Err(unread) => {
                         let found = self.read(&unread).await?;

@@ -54,7 +54,7 @@ impl Bench {
     /// A ledger with one submitted intent.
     pub fn open(contract: &Contract, vector: &Vector) -> Result<Self, Error> {
         let text = to_text(contract);
-        let snapshot = ContractSnapshot { hash: ContractHash::of(&text), contract: contract.clone() };
+        let snapshot = ContractSnapshot { hash: ContractHash::of(&text), contract: contract.clone().into() };
         let base = target("/");
         let context = SubmitContext {
             scope: &ScopeHash::of("user-1"),

@@ -30,7 +30,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
         operation: "pay".to_owned(),
         reference: Some(reference.to_owned()),
         key: Key::render(RandomBits([seed ^ 0xff; 16]), &contract.key),
-        contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
+        contract: ContractSnapshot { hash: ContractHash::of("generic"), contract: contract.into() },
         fingerprint: Fingerprint::of("POST", &url, "pay", "application/json", Some(body.as_bytes())),
         request: Request {
             method: Method::Post,

@@ -154,6 +154,7 @@ impl IndexedDb {
     /// Runs one readwrite transaction. One that fell silent is run again on a fresh handle: its changes know
     /// themselves, so that it does not matter whether the first try is in (P1.2).
     async fn run(&self, work: transaction::Work) -> Result<Transacted, StoreError> {
+        let work = Rc::new(work);
         let mut last = StoreError::Unreadable;
         for _ in 0..2 {
             let database = self.database().await?;

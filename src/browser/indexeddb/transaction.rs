@@ -41,7 +41,7 @@ pub(super) enum Failure {
 /// Runs one transaction to its `complete`.
 pub(super) async fn run(
     database: &IdbDatabase,
-    work: &Work,
+    work: &Rc<Work>,
     durability: &Rc<Cell<Durability>>,
 ) -> Result<Transacted, Failure> {
     let transaction = begin(database).map_err(|_| Failure::NotStarted)?;
@@ -50,7 +50,7 @@ pub(super) async fn run(
 
     let session = Rc::new(Session {
         transaction: transaction.clone().unchecked_into(),
-        plan: Plan::of(work),
+        work: work.clone(),
         overlay: RefCell::new(Overlay::default()),
         waiting: RefCell::new(Vec::new()),
         pending: Cell::new(0),
@@ -84,26 +84,12 @@ fn begin(database: &IdbDatabase) -> Result<DurableTransaction, JsValue> {
 /// What the callbacks of one transaction share.
 struct Session {
     transaction: IdbTransaction,
-    plan: Plan,
+    work: Rc<Work>,
     overlay: RefCell<Overlay>,
     waiting: RefCell<Vec<(RecordKey, IdbRequest)>>,
     pending: Cell<usize>,
     on_read: RefCell<Option<Closure<dyn FnMut()>>>,
     outcome: RefCell<Option<Result<Transacted, StoreError>>>,
-}
-
-enum Plan {
-    Decide { changes: Vec<Change>, reading: Reading },
-    Commit { expected: ExpectedVersions, writes: Writes },
-}
-
-impl Plan {
-    fn of(work: &Work) -> Self {
-        match work {
-            Work::Decide { changes, reading } => Self::Decide { changes: changes.clone(), reading: *reading },
-            Work::Commit { expected, writes } => Self::Commit { expected: expected.clone(), writes: writes.clone() },
-        }
-    }
 }
 
 impl Session {
@@ -115,10 +101,10 @@ impl Session {
             }
         });
         *self.on_read.borrow_mut() = Some(on_read);
-        match &self.plan {
-            Plan::Decide { .. } => self.read(vec![RecordKey::Clock]),
-            Plan::Commit { expected, .. } if expected.is_empty() => self.go_on(),
-            Plan::Commit { expected, .. } => self.read(expected.keys().cloned().collect()),
+        match &*self.work {
+            Work::Decide { .. } => self.read(vec![RecordKey::Clock]),
+            Work::Commit { expected, .. } if expected.is_empty() => self.go_on(),
+            Work::Commit { expected, .. } => self.read(expected.keys().cloned().collect()),
         }
     }
 
@@ -150,22 +136,21 @@ impl Session {
 
     /// Everything that was asked for is read: decide, or find that more must be read.
     fn go_on(&self) {
-        match &self.plan {
-            Plan::Decide { changes, reading } => {
-                let overlay = self.overlay.borrow().clone();
-                match decide(overlay, changes, *reading) {
+        match &*self.work {
+            Work::Decide { changes, reading } => {
+                let mut overlay = self.overlay.borrow_mut();
+                match decide(&mut overlay, changes, *reading) {
                     Err(unread) => self.read(unread),
-                    Ok(Decided { results, clock, overlay }) => {
+                    Ok(Decided { results, clock }) => {
                         if self.write(&overlay, overlay.writes()) {
                             *self.outcome.borrow_mut() = Some(Ok(Transacted { results, clock }));
                         }
                     }
                 }
             }
-            Plan::Commit { expected, writes } => {
+            Work::Commit { expected, writes } => {
                 let overlay = self.overlay.borrow();
-                let (found, _) = overlay.clone().into_commit();
-                if found != *expected {
+                if expected.iter().any(|(key, version)| overlay.version(key) != *version) {
                     return self.give_up(StoreError::Conflict);
                 }
                 if self.write(&overlay, writes) {
@@ -183,7 +168,7 @@ impl Session {
         let (last, first): (Vec<_>, Vec<_>) = writes.iter().partition(|(_, record)| heads(record));
         for (key, record) in first.into_iter().chain(last) {
             let shelf = self.transaction.object_store(key.shelf().name());
-            let row = encode(key, overlay.next_version(key), record);
+            let row = encode(key, overlay.version(key).saturating_add(1), record);
             let put = shelf.ok().zip(row).is_some_and(|(shelf, row)| shelf.put(&row).is_ok());
             if !put {
                 self.give_up(StoreError::Aborted);

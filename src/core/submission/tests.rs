@@ -34,7 +34,7 @@ fn change_under(contract: Contract, submission: Submission) -> Result<Submit, Er
 }
 
 fn change_with(contract: Contract, submission: Submission, key: RandomBits) -> Result<Submit, Error> {
-    let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract };
+    let contract = ContractSnapshot { hash: ContractHash::of("generic"), contract: contract.into() };
     let destinations = Destinations::new(&shop(), &[])?;
     let scope = scope_hash(Some("user-1"))?;
     let context = SubmitContext {

@@ -1,5 +1,7 @@
 //! Claiming: the time-bounded right to run an intent, and the record of an attempt before it is sent (law 1, P2).
 
+use std::rc::Rc;
+
 use super::draft::Draft;
 use super::{deliver, refuse};
 use crate::core::attempt::AttemptState;
@@ -133,7 +135,7 @@ fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeCla
 fn grant(
     draft: &mut Draft<'_>,
     intent: Box<IntentRecord>,
-    contract: Box<Contract>,
+    contract: Rc<Contract>,
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {
     draft.put_intent(&intent);

@@ -1,5 +1,7 @@
 //! What one change reads and writes, until it is known to apply as a whole.
 
+use std::rc::Rc;
+
 use super::refuse;
 use crate::core::change::Refusal;
 use crate::core::contract::Contract;
@@ -104,19 +106,19 @@ impl<'a> Draft<'a> {
     }
 
     /// The stored contract of an intent; it was written with it.
-    pub(super) fn contract(&self, hash: &ContractHash) -> Result<Box<Contract>, Stop> {
+    pub(super) fn contract(&self, hash: &ContractHash) -> Result<Rc<Contract>, Stop> {
         match self.find_contract(hash)? {
             Some(contract) => Ok(contract),
             None => refuse(Refusal::Inconsistent),
         }
     }
 
-    pub(super) fn find_contract(&self, hash: &ContractHash) -> Result<Option<Box<Contract>>, Stop> {
+    pub(super) fn find_contract(&self, hash: &ContractHash) -> Result<Option<Rc<Contract>>, Stop> {
         read!(self, RecordKey::Contract(hash.clone()), Record::Contract)
     }
 
-    pub(super) fn put_contract(&mut self, hash: &ContractHash, contract: &Contract) {
-        self.writes.insert(RecordKey::Contract(hash.clone()), Record::Contract(Box::new(contract.clone())));
+    pub(super) fn put_contract(&mut self, hash: &ContractHash, contract: Rc<Contract>) {
+        self.writes.insert(RecordKey::Contract(hash.clone()), Record::Contract(contract));
     }
 
     pub(super) fn payload(&self, id: &IntentId) -> Result<Payload, Stop> {

@@ -130,7 +130,7 @@ fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>)
     draft.put_intent(&intent);
     draft.put_payload(&intent.id, Payload { body: submit.body.clone(), answer: None });
     if draft.find_contract(&submit.contract.hash)?.is_none() {
-        draft.put_contract(&submit.contract.hash, &submit.contract.contract);
+        draft.put_contract(&submit.contract.hash, submit.contract.contract.clone());
     }
     if let Some(name) = name {
         draft.put_reference(name, intent.id.clone());

@@ -203,7 +203,7 @@ fn submit(number: u8) -> Submit {
 
 fn snapshot(contract: Contract) -> ContractSnapshot {
     let hash = ContractHash::of(&to_text(&contract));
-    ContractSnapshot { hash, contract }
+    ContractSnapshot { hash, contract: contract.into() }
 }
 
 fn take(id: &IntentId, nonce: &str) -> TakeClaim {

@@ -116,7 +116,7 @@ impl Laws {
 
 fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Contract {
     match ledger.record(&RecordKey::Contract(intent.contract.clone())) {
-        Some(Record::Contract(contract)) => *contract,
+        Some(Record::Contract(contract)) => contract.as_ref().clone(),
         _ => panic!("the contract is stored with its intent"),
     }
 }

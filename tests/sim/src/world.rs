@@ -154,7 +154,7 @@ impl World {
             lookups: Vec::new(),
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
-            contract: ContractSnapshot { hash: ContractHash::of("generic"), contract },
+            contract: ContractSnapshot { hash: ContractHash::of("generic"), contract: contract.into() },
             storm: Storm::default(),
             tally: Tally::default(),
             trace: 0xcbf2_9ce4_8422_2325,
@@ -165,7 +165,7 @@ impl World {
     pub fn stormy(seed: u64, profile: Profile) -> Self {
         let mut world = Self::new(seed);
         let contract = profile.contract();
-        world.contract = ContractSnapshot { hash: ContractHash::of(profile.name()), contract };
+        world.contract = ContractSnapshot { hash: ContractHash::of(profile.name()), contract: contract.into() };
         world.server.profile = profile;
         world.server.asks = true;
         world.server.work_ms = world.dice.roll(3 * SECOND);

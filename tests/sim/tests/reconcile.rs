@@ -1,6 +1,8 @@
 //! Finding out without sending again: by the app, by the contract's lookup, by itself and when asked for. And the
 //! app's other words on an attempt and on whose it is: `prepare`, `adopt`.
 
+use std::rc::Rc;
+
 use intento::core::change::{Adopt, Applied, Change};
 use intento::core::contract::{FactValue, Facts, Fault, Finding, Lookup, LookupMethod, LookupRule, PointerIs, When};
 use intento::core::input::{Input, Prepared};
@@ -73,7 +75,7 @@ fn with_lookup(world: &mut World) {
         let pointer = Some(PointerIs { at: "/result".to_owned(), is: vec![is.to_owned()] });
         LookupRule { when: When { status: vec![200], pointer, ..When::default() }, then }
     };
-    world.contract.contract.reconcile = Some(Lookup {
+    Rc::make_mut(&mut world.contract.contract).reconcile = Some(Lookup {
         method: LookupMethod::Post,
         path: Some("/lookup/{operation}/{reference}?k={key}".to_owned()),
         rules: vec![rule("applied", Finding::Applied), rule("not_applied", Finding::NotApplied)],

@@ -1,5 +1,7 @@
 //! One run before the ledger: what it lets out, and what it gives back (P2.3, P2.6).
 
+use std::rc::Rc;
+
 use super::*;
 use crate::core::attempt_run::{AttemptRun, Errand, Next, Terms};
 use crate::core::contract::tests::{json, marked, with_header};
@@ -127,7 +129,7 @@ fn law_5_what_was_prepared_for_too_long_is_given_back() {
 #[test]
 fn law_3_what_is_prepared_keeps_the_key_in_its_body() {
     let mut submit = submit(1);
-    submit.contract.contract.carrier.place = CarrierPlace::Body;
+    Rc::make_mut(&mut submit.contract.contract).carrier.place = CarrierPlace::Body;
     let key = submit.key.expose().to_owned();
     let terms = Terms { prepares: true, ..terms("a", generic().windows()) };
     let prepared = |body: String| Prepared { headers: Vec::new(), body: Some(Content::Text(body)) };

@@ -255,10 +255,10 @@ impl<A: App + 'static> Driver<A> {
     /// One input, then everything the engine asks for, in this same task: a guard that has just passed is followed
     /// by its `fetch` before anything else can run (P2.6).
     fn feed(self: &Rc<Self>, input: Input) {
-        let effects: Vec<Effect> = {
+        let effects = {
             let mut engine = self.engine.borrow_mut();
             engine.handle(input, moment());
-            core::iter::from_fn(|| engine.poll()).collect()
+            engine.take_effects()
         };
         for effect in effects {
             self.perform(effect);

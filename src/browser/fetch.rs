@@ -7,7 +7,7 @@ use gloo_timers::callback::Timeout;
 use js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType};
+use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType, TextDecoder};
 
 use super::driver::{Opening, Session};
 use super::sys::{fetch, object, set};
@@ -234,8 +234,8 @@ async fn body_text(response: &Response, abort: impl Fn()) -> Result<String, Faul
         }
     }
     // As `Response.text()` does: malformed UTF-8 becomes U+FFFD, a byte order mark goes.
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
+    let decoder = TextDecoder::new().and_then(|decoder| decoder.decode_with_u8_array(&bytes));
+    decoder.map_err(|_| Fault::Truncated)
 }
 
 /// An own member of an object or an element of an array, by its token of a JSON pointer (RFC 6901).

@@ -1,12 +1,10 @@
-//! One realm's engine: `handle` an input, then drain `poll`, then wait until `wake_in_ms`. Nothing here reads a
+//! One realm's engine: `handle` an input, then do what it asks, then wait until `wake_in_ms`. Nothing here reads a
 //! clock, draws randomness or does IO.
 
 mod credentials;
 mod inbox;
 mod origins;
 mod runs;
-
-use std::collections::VecDeque;
 
 use super::attempt_run::{AttemptRun, Terms};
 use super::backoff::{JitterSource, backoff_ms};
@@ -67,10 +65,10 @@ pub struct Engine {
     /// Intents that somebody waits for, and how long their journal was when the app was last told.
     watched: SortedMap<IntentId, Option<u64>>,
     watched_at_ms: u64,
-    changes: VecDeque<(Ticket, Change)>,
+    changes: Vec<(Ticket, Change)>,
     committing: bool,
     schedule: Schedule,
-    effects: VecDeque<Effect>,
+    effects: Vec<Effect>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -126,15 +124,16 @@ impl Engine {
             origins: Origins::new(&settings.origins),
             watched: SortedMap::new(),
             watched_at_ms: now.mono_ms,
-            changes: VecDeque::new(),
+            changes: Vec::new(),
             committing: false,
             schedule: Schedule::new(),
-            effects: VecDeque::new(),
+            effects: Vec::new(),
             settings,
         }
     }
 
-    /// Takes in one thing that happened. Drain [`poll`](Self::poll) afterwards, in the same task.
+    /// Takes in one thing that happened. Do what [`take_effects`](Self::take_effects) says
+    /// afterwards, in the same task.
     pub fn handle(&mut self, input: Input, now: Moment) {
         if self.started && self.clock.steps_at(now) {
             self.enqueue(Ticket::Engine, Change::Tick);
@@ -149,17 +148,17 @@ impl Engine {
                 self.schedule.stale = true;
             }
             Input::Submit { ticket, submit } => {
-                self.changes.push_back((Ticket::Caller(ticket), Change::Submit(submit)));
+                self.changes.push((Ticket::Caller(ticket), Change::Submit(submit)));
             }
             Input::Steer { ticket, change } => {
                 if let Change::Resume(intent) = &*change {
                     self.credentials.forget(intent);
                     self.parked.remove(intent);
                 }
-                self.changes.push_back((Ticket::Caller(ticket), *change));
+                self.changes.push((Ticket::Caller(ticket), *change));
             }
             Input::Watch(intent) => {
-                self.effects.push_back(Effect::Load(intent.clone()));
+                self.effects.push(Effect::Load(intent.clone()));
                 if !self.watched.contains_key(&intent) {
                     self.watched.insert(intent, None);
                 }
@@ -182,7 +181,7 @@ impl Engine {
             Input::Fetched { intent, observation, answer } => self.fetched(&intent, observation, answer),
             Input::Wake(wake) => self.woken(wake),
             Input::Peer(intent) => {
-                self.effects.push_back(Effect::Load(intent));
+                self.effects.push(Effect::Load(intent));
                 self.schedule.stale = true;
                 self.inbox.look();
             }
@@ -190,9 +189,9 @@ impl Engine {
         self.keep_going();
     }
 
-    /// The next thing to do, until there is none.
-    pub fn poll(&mut self) -> Option<Effect> {
-        self.effects.pop_front()
+    /// What is to be done now, in this order.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        core::mem::take(&mut self.effects)
     }
 
     /// How long the driver may sleep unless something happens. Changes with every input.
@@ -281,7 +280,7 @@ impl Engine {
         let until_ms = stamp.at_ms.saturating_add(if self.schedule.ahead { BACKOFF_CAP_MS } else { 0 });
         let (page, failures) = (self.schedule.page, self.schedule.failures);
         self.schedule = Schedule { loading: true, page, failures, ..Schedule::new() };
-        self.effects.push_back(Effect::LoadDue { until_ms, limit: page });
+        self.effects.push(Effect::LoadDue { until_ms, limit: page });
     }
 
     /// Lets go of the intents whose parking time is over. Says whether there were any.
@@ -361,7 +360,7 @@ impl Engine {
             moved.iter().for_each(|intent| self.tell(intent));
             self.schedule.stale = true;
         }
-        self.effects.push_back(Effect::Done { ticket, result });
+        self.effects.push(Effect::Done { ticket, result });
         if let Some(intent) = intent {
             if news {
                 self.tell(&intent);
@@ -380,7 +379,7 @@ impl Engine {
             self.inbox.look();
         }
         self.changed(intent);
-        self.effects.push_back(Effect::Nudge(intent.id.clone()));
+        self.effects.push(Effect::Nudge(intent.id.clone()));
     }
 
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
@@ -399,11 +398,11 @@ impl Engine {
         if let Some(told) = self.watched.get_mut(&intent.id) {
             *told = Some(intent.journal_entries);
         }
-        self.effects.push_back(Effect::Changed { intent: Box::new(intent.clone()), durable: true, answer: None });
+        self.effects.push(Effect::Changed { intent: Box::new(intent.clone()), durable: true, answer: None });
     }
 
     fn enqueue(&mut self, ticket: Ticket, change: Change) {
-        self.changes.push_back((ticket, change));
+        self.changes.push((ticket, change));
     }
 
     /// One transaction at a time: what gathers while it runs shares the next one.
@@ -415,7 +414,7 @@ impl Engine {
         let count = self.changes.len().min(COMMIT_BATCH_MAX);
         let batch = self.changes.drain(..count).collect();
         let reading = self.clock.read(self.now);
-        self.effects.push_back(Effect::Commit { batch, reading });
+        self.effects.push(Effect::Commit { batch, reading });
     }
 
     fn terms(&mut self) -> Terms {

@@ -166,7 +166,7 @@ impl From<ErrorCode> for Error {
 
 impl From<ContractFault> for Error {
     fn from(fault: ContractFault) -> Self {
-        Self::new(ErrorCode::ContractInvalid).detail([fault.field, fault.must].join(" must "))
+        Self::new(ErrorCode::ContractInvalid).detail([fault.field, " must ", fault.must].concat())
     }
 }
 

@@ -47,8 +47,8 @@ pub fn format(epoch_ms: u64) -> String {
     let (weekday, month) = (name(&DAYS, days % 7), name(&MONTHS, month));
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     let [day, hour, minute, second] = [day + 1, hour, minute, second].map(two_digits);
-    let time = [hour, minute, second].join(":");
-    [[weekday, ","].concat().as_str(), &day, month, &year.to_string(), &time, "GMT"].join(" ")
+    let year = year.to_string();
+    [weekday, ", ", &day, " ", month, " ", &year, " ", &hour, ":", &minute, ":", &second, " GMT"].concat()
 }
 
 fn two_digits(number: u64) -> String {

@@ -33,7 +33,7 @@ pub struct ReferenceName(pub String);
 
 impl ReferenceName {
     pub fn new(scope: &ScopeHash, operation: &str, reference: &str) -> Self {
-        Self([&scope.0, operation, reference].join("\u{1f}"))
+        Self([&scope.0, "\u{1f}", operation, "\u{1f}", reference].concat())
     }
 }
 

@@ -73,7 +73,7 @@ impl Engine {
             self.inbox.loading = true;
             self.inbox.stale = false;
             self.inbox.next_due_at_ms = None;
-            self.effects.push_back(Effect::LoadInbox { until_ms: now, limit: self.inbox.page });
+            self.effects.push(Effect::LoadInbox { until_ms: now, limit: self.inbox.page });
         }
     }
 
@@ -147,7 +147,7 @@ impl Engine {
             Ok(Applied::Claimed(grant)) => {
                 self.inbox.runs.insert(intent.clone(), Step::Handling { fence: grant.fence });
                 let answer = grant.answer.clone();
-                self.effects.push_back(Effect::Deliver { intent: grant.intent, answer });
+                self.effects.push(Effect::Deliver { intent: grant.intent, answer });
                 return;
             }
             Err(CommitError::Refused(Refusal::NotBefore { at_ms })) => self.inbox.look_at(at_ms),

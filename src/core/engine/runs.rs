@@ -50,7 +50,7 @@ impl Engine {
             }
             Approach::Wait => false,
             Approach::Probe => {
-                self.effects.push_back(Effect::Probe { origin: origin.clone() });
+                self.effects.push(Effect::Probe { origin: origin.clone() });
                 false
             }
             Approach::Go => {
@@ -168,7 +168,7 @@ impl Engine {
                 let name = record.request.origin.clone();
                 self.origins.learn(vec![(name.clone(), origin)]);
                 if self.origins.needs_check(&name) {
-                    self.effects.push_back(Effect::Probe { origin: name });
+                    self.effects.push(Effect::Probe { origin: name });
                 }
                 self.parked.remove(intent);
                 if record.state == HELD_FOR_CREDENTIALS {
@@ -177,7 +177,7 @@ impl Engine {
                     self.credentials.forget(intent);
                 }
                 if self.will_refresh(&record) {
-                    self.effects.push_back(Effect::Nudge(record.id.clone()));
+                    self.effects.push(Effect::Nudge(record.id.clone()));
                 } else {
                     self.tell(&record);
                 }
@@ -230,14 +230,14 @@ impl Engine {
         match next {
             Next::Authorize => {
                 let refresh = self.credentials.need_refresh(intent);
-                self.effects.push_back(Effect::Authorize { intent: intent.clone(), refresh });
+                self.effects.push(Effect::Authorize { intent: intent.clone(), refresh });
             }
             Next::Commit(change) => self.enqueue(Ticket::Run(intent.clone()), change),
             Next::Prepare(outgoing) => {
-                self.effects.push_back(Effect::Prepare { intent: intent.clone(), outgoing });
+                self.effects.push(Effect::Prepare { intent: intent.clone(), outgoing });
             }
-            Next::AskApp(intent) => self.effects.push_back(Effect::Reconcile { intent }),
-            Next::Send(dispatch) => self.effects.push_back(Effect::Send(dispatch)),
+            Next::AskApp(intent) => self.effects.push(Effect::Reconcile { intent }),
+            Next::Send(dispatch) => self.effects.push(Effect::Send(dispatch)),
             Next::TellUndurable => {
                 self.tell_undurable(intent);
                 self.park(intent);
@@ -273,7 +273,7 @@ impl Engine {
         let change = Change::Record(Box::new(facts.clone()));
         let reading = self.clock.read(self.now);
         if let Ok(Applied::Recorded { intent, .. }) = apply(&mut overlay, &change, reading) {
-            self.effects.push_back(Effect::Changed { intent, durable: false, answer });
+            self.effects.push(Effect::Changed { intent, durable: false, answer });
         }
     }
 

@@ -37,13 +37,9 @@ pub fn to_text<T: ToJson + ?Sized>(value: &T) -> String {
 }
 
 pub fn from_text<T: FromJson>(text: &str) -> Result<T, Misread> {
-    let mut reader = Reader { member: "", fault: None };
-    let value = parse(text).ok_or(Misread { member: "" })?;
-    let read = T::read(Some(value), &mut reader);
-    match reader.fault {
-        None => Ok(read),
-        Some(fault) => Err(fault),
-    }
+    let (value, mut reader) = Reader::open(text);
+    let read = T::read(value, &mut reader);
+    reader.fault.map_or(Ok(read), Err)
 }
 
 /// Remembers the first thing that could not be read.
@@ -54,6 +50,15 @@ pub struct Reader {
 }
 
 impl Reader {
+    fn open(text: &str) -> (Option<Value>, Self) {
+        let mut reader = Self { member: "", fault: None };
+        let value = parse(text);
+        if value.is_none() {
+            reader.misread();
+        }
+        (value, reader)
+    }
+
     /// The value at hand is not what it must be.
     pub fn misread(&mut self) {
         self.fault.get_or_insert(Misread { member: self.member });
@@ -83,6 +88,16 @@ impl Reader {
         }
         self.misread();
         Vec::new()
+    }
+
+    /// The two items of a list.
+    pub fn pair(&mut self, value: Option<Value>) -> (Option<Value>, Option<Value>) {
+        let mut items = self.list(value);
+        if items.len() != 2 {
+            self.misread();
+        }
+        let second = items.pop();
+        (items.pop(), second)
     }
 
     pub fn object(&mut self, value: Option<Value>) -> Members<'_> {
@@ -363,12 +378,8 @@ impl<A: ToJson, B: ToJson> ToJson for (A, B) {
 
 impl<A: FromJson, B: FromJson> FromJson for (A, B) {
     fn read(value: Option<Value>, reader: &mut Reader) -> Self {
-        let mut items = reader.list(value).into_iter();
-        let pair = (A::read(items.next(), reader), B::read(items.next(), reader));
-        if items.next().is_some() {
-            reader.misread();
-        }
-        pair
+        let (first, second) = reader.pair(value);
+        (A::read(first, reader), B::read(second, reader))
     }
 }
 

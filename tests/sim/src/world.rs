@@ -352,7 +352,7 @@ impl World {
         }
         let moment = Moment { wall_ms: wall_ms(self.now_ms, self.wall_ahead_ms), mono_ms: self.now_ms - realm.born_ms };
         realm.engine.handle(input, moment);
-        let effects: VecDeque<Effect> = core::iter::from_fn(|| realm.engine.poll()).collect();
+        let effects = VecDeque::from(realm.engine.take_effects());
         realm.wake_at_ms = self.now_ms.saturating_add(realm.engine.wake_in_ms());
         for effect in effects {
             self.act(number, effect);

@@ -1,8 +1,10 @@
-import init, * as core from './core.js';
+import init, { openRawQueue } from './core.js';
 import { wasmBytes } from './wasm-inline.js';
 
-/** The exports of the WebAssembly module, ready to be called. */
-export type Engine = typeof core;
+/** What the face calls of the WebAssembly module. */
+export interface Engine {
+  openRawQueue: typeof openRawQueue;
+}
 
 /** The engine cannot run here; `cause` holds what the platform said. */
 export class EngineUnavailable extends Error {
@@ -41,5 +43,5 @@ async function start(): Promise<Engine> {
       { cause },
     );
   }
-  return core;
+  return { openRawQueue };
 }

@@ -7,6 +7,7 @@ mod contracts;
 mod counts;
 mod demo;
 mod inline;
+mod names;
 mod package;
 mod process;
 mod setup;

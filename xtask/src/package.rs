@@ -13,7 +13,7 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::versions::{WASM_OPT_FLAGS, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{contracts, inline, process};
+use crate::{contracts, inline, names, process};
 
 /// Copied from the repository's root, beside what the template's `files` lists.
 const DOCUMENTS: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -160,6 +160,14 @@ fn bind(module: &Path, options: &Options, stage: &Path) -> Result<Vec<u8>> {
     let wasm = fs::read(&bound)?;
     fs::remove_file(bound)?;
     fs::remove_file(stage.join("core_bg.wasm.d.ts"))?;
+    if options.debug {
+        return Ok(wasm);
+    }
+    let (wasm, names) = names::shorten(&wasm)?;
+    for glue in ["core.js", "core.d.ts"] {
+        let path = stage.join(glue);
+        fs::write(&path, names.apply(&fs::read_to_string(&path)?))?;
+    }
     Ok(wasm)
 }
 

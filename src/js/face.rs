@@ -34,8 +34,10 @@ pub(super) struct Face {
     driver: RefCell<Weak<Driver<Face>>>,
     waiting: RefCell<Vec<Waiting>>,
     /// Outcomes that are known and could not be written.
-    undurable: RefCell<SortedMap<IntentId, (Box<IntentRecord>, Option<Answer>)>>,
+    undurable: RefCell<SortedMap<IntentId, Undurable>>,
 }
+
+type Undurable = (Box<IntentRecord>, Option<Answer>);
 
 /// The app's functions, as the JavaScript face wraps them. Those that are `None` the app did not give.
 #[derive(Clone, Debug)]

@@ -145,7 +145,7 @@ impl RawQueue {
 
     /// Asks for a change in this very task; resolves with what it did.
     fn asking(&self, ask: impl FnOnce(Done) -> Result<(), Error>) -> Promise {
-        let (promise, done) = done(&self.driver);
+        let (promise, done) = promised(&self.driver);
         match self.alive().and_then(|()| ask(done)) {
             Ok(()) => promise,
             Err(error) => Promise::reject(&self.plain(&error)),
@@ -188,13 +188,13 @@ impl RawQueue {
 
 /// Asks for a change; a promise, as a value, of what it did.
 fn steer(driver: &Rc<Driver<Face>>, change: Change) -> JsValue {
-    let (promise, done) = done(driver);
+    let (promise, done) = promised(driver);
     driver.steer(change, done);
     promise.into()
 }
 
 /// A promise of what a change did, and what settles it.
-fn done(driver: &Rc<Driver<Face>>) -> (Promise, Done) {
+fn promised(driver: &Rc<Driver<Face>>) -> (Promise, Done) {
     let answered = Deferred::new();
     let promise = answered.promise.clone();
     let driver = driver.clone();

@@ -6,7 +6,7 @@ use super::{
     AnswerClass, AttemptReading, Carrier, CarrierPlace, Contract, FactValue, Facts, Fault, Observation, Place,
     PointerIs,
 };
-use super::{Judgement, Rule, When, generic, judge, read};
+use super::{Judgement, KeyFormat, Rule, When, generic, judge, read};
 use crate::core::attempt::{Attempt, AttemptState, History};
 use crate::core::contract::Method;
 use crate::core::intent::Evidence;
@@ -112,6 +112,20 @@ fn p5_what_each_answer_is() {
     ];
     for (name, facts, wanted) in rows {
         assert_eq!(class(facts), wanted, "{name}");
+    }
+}
+
+#[test]
+fn an_alphabet_of_a_key_names_each_character_once() {
+    let with = |alphabet: &str| {
+        let mut contract = generic();
+        contract.key.format = KeyFormat::Alphabet;
+        contract.key.alphabet = Some(alphabet.to_owned());
+        contract.validate().map_err(|fault| fault.field)
+    };
+    assert_eq!([with("01"), with("0123456789abcdef")], [Ok(()), Ok(())]);
+    for wrong in ["", "0", "00", "0120", "0122", "01/", "01é"] {
+        assert_eq!(with(wrong), Err("key.alphabet"), "{wrong}");
     }
 }
 

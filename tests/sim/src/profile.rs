@@ -8,7 +8,7 @@ use intento::core::json::from_text;
 
 use crate::server::decide::{CAREFUL, End, OtherPayload, PastRetention, Policy, Repetition};
 use crate::server::{html, json, with_header, with_type, with_value};
-use crate::world::{DAY, HOUR};
+use crate::world::{DAY, HOUR, MINUTE};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
@@ -95,9 +95,10 @@ impl Profile {
         }
     }
 
-    /// Does a run whose server died end by itself?
-    pub fn leases_lapse(self) -> bool {
-        self != Self::Busy409
+    /// How long a reservation holds, longer than what the handler is allowed; for ever where a run whose server died never
+    /// ends by itself.
+    pub fn lease_ms(self) -> u64 {
+        if self == Self::Busy409 { 10_000 * DAY } else { MINUTE }
     }
 
     /// The answer to the request that ran.
@@ -137,8 +138,8 @@ impl Profile {
         with_type(json(422), "urn:intento:problem:payload-mismatch")
     }
 
-    /// A refusal from behind the layer; `stored` under the key or not.
-    pub fn refusal(self, key: &str, stored: bool) -> Facts {
-        if stored { self.first(End::Refused, key) } else { json(402) }
+    /// A refusal that nothing stores under the key.
+    pub fn unstored_refusal(self) -> Facts {
+        if self == Self::WrongTypes { html(402) } else { json(402) }
     }
 }

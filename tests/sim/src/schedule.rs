@@ -7,7 +7,7 @@ use std::fmt;
 use intento::core::attempt::{Attempt, AttemptState};
 use intento::core::change::{Adopt, Applied, Change, Replace};
 use intento::core::contract::{AnswerClass, AttemptReading};
-use intento::core::input::Input;
+use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
 use intento::core::key::ScopeHash;
 use intento::core::submission::{ExpiresIn, StatedBody};
@@ -126,7 +126,7 @@ fn draw_act(dice: &mut Dice) -> Act {
     }
 }
 
-/// Lives the steps of a seed, of which only those named `kept` where that is given, and of the faults only `faults`.
+/// Lives these steps. Of the faults that the seed draws, only `faults` happen, where they are given.
 pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Ended {
     let mut world = World::stormy(seed, profile);
     world.storm.only = faults.cloned();
@@ -200,7 +200,7 @@ fn act(world: &mut World, step: &Step) {
             world.tally.clock_ahead += 1;
             let ahead_ms = 4_000 * DAY as i64;
             world.step_wall(ahead_ms);
-            world.input(realm, Input::Wake(intento::core::input::Wake::Visible));
+            world.input(realm, Input::Wake(Wake::Visible));
             world.run_for(50);
             world.step_wall(-ahead_ms);
         }

@@ -14,7 +14,7 @@ use intento::core::key::IntentId;
 use intento::core::record::Content;
 
 use crate::profile::Profile;
-use crate::world::{Event, MINUTE, RealmNo, World};
+use crate::world::{Event, RealmNo, World};
 use decide::{Decision, End, Fingerprint, Record, State, Token, decide};
 
 /// What becomes of one request.
@@ -71,13 +71,10 @@ pub enum Delivery {
     Again,
 }
 
-/// How long a reservation holds. Longer than what the handler is allowed.
-const LEASE_MS: u64 = MINUTE;
-
 #[derive(Debug, Default)]
 pub struct Server {
     pub profile: Profile,
-    /// The app's question what became of an intent goes here.
+    /// Does the app's question what became of an intent go here? In stories the story answers it.
     pub asks: bool,
     records: BTreeMap<String, Record>,
     tokens: i64,
@@ -101,11 +98,6 @@ impl Server {
 
     pub fn in_flight(&self, realm: RealmNo) -> usize {
         self.in_flight.iter().filter(|(of, ..)| *of == realm).count()
-    }
-
-    /// Is the app's question answered by this server? In stories it is answered by the story.
-    pub fn profile_asks(&self) -> bool {
-        self.asks
     }
 
     /// What the server knows of a key, for good: asking seals it, if nothing was done.
@@ -181,12 +173,12 @@ impl World {
     /// T0: the right to run, before anything is run.
     fn reserve(&mut self, packet: Packet) {
         if matches!(packet.turn, Turn::DeclineUnstored) {
-            return self.reply(&packet, self.server.profile.refusal(&packet.key, false));
+            return self.reply(&packet, self.server.profile.unstored_refusal());
         }
         self.server.executions += 1;
         self.server.tokens += 1;
         let token = Token(self.server.tokens);
-        let state = State::InProgress { token, lease_until: (self.now_ms + LEASE_MS) as i64 };
+        let state = State::InProgress { token, lease_until: (self.now_ms + self.server.profile.lease_ms()) as i64 };
         let record = Record { fingerprint: Some(fingerprint(&packet.body)), sealed: false, state };
         self.server.records.insert(packet.key.clone(), record);
         let work_ms = match packet.turn {

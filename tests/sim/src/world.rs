@@ -446,7 +446,7 @@ impl World {
 
     /// What the app finds out: in a storm from the server, which seals what it does not know.
     fn found(&mut self, intent: &IntentRecord) -> Finding {
-        if self.server.profile_asks() {
+        if self.server.asks {
             match self.server.look_up(intent.key.expose(), self.now_ms) {
                 Some(true) => {
                     self.tally.reconciled_applied += 1;

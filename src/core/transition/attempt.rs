@@ -71,6 +71,7 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
             State::Waiting { .. } => intent.state = State::Queued,
             // Nothing of it is unknown any more.
             State::Held { reason } if reason != HeldReason::Auth => intent.due_at_ms = None,
+            State::Abandoned => intent.due_at_ms = None,
             _ => {}
         }
     }

@@ -150,6 +150,19 @@ fn p5_4_a_refusal_that_is_not_stored_is_replaced_only_after_reconciling() {
     assert_eq!((intent.claim, intent.due_at_ms), (None, None), "there is nothing more to ask");
 }
 
+/// Found by seed 464130: given up and asked about while its only attempt was under way, which then was taken back.
+#[test]
+fn law_6_what_was_given_up_and_never_sent_is_not_due() {
+    let mut bench = Bench::with(&submit(1));
+    let grant = bench.claim(&id(), "a");
+    bench.apply(&Change::Abandon { intent: id(), reason: "no patience".to_owned() }).unwrap();
+    bench.apply(&Change::Reconcile(id())).unwrap();
+    assert!(bench.only().due_at_ms.is_some());
+    bench.apply(&not_sent(&grant)).unwrap();
+    let intent = bench.only();
+    assert_eq!((intent.state, intent.due_at_ms), (State::Abandoned, None));
+}
+
 #[test]
 fn what_is_known_is_not_asked_about() {
     let mut bench = Bench::with(&submit(1));

@@ -21,7 +21,7 @@ use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
 use crate::core::record::{Record, RecordKey, Versioned};
 use crate::core::submission::{Destinations, Submission, SubmitContext};
-use crate::core::time::{LedgerClock, Stamp};
+use crate::core::time::{LedgerClock, Readings, Stamp};
 use crate::ledger::store::{Store, commit_batch};
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
@@ -298,9 +298,10 @@ impl<A: App + 'static> Driver<A> {
     async fn carry_out(&self, effect: Effect, flight: Option<Flight>) -> Option<Input> {
         let scope = &self.opening.scope;
         Some(match effect {
-            Effect::Commit { batch, reading } => {
+            Effect::Commit { batch, clock } => {
                 let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
-                let (results, clock) = commit_batch(&self.store, &changes, reading).await;
+                let readings: Readings = Rc::new(move || clock.reading_at(moment()));
+                let (results, clock) = commit_batch(&self.store, &changes, &readings).await;
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }
             Effect::LoadDue { until_ms, limit } => match self.store.due(scope, until_ms, limit).await {

@@ -8,12 +8,13 @@ use super::input::{CommitError, Prepared, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::record::Content;
-use super::time::Reading;
+use super::time::RealmClock;
 
 #[derive(Debug)]
 pub enum Effect {
-    /// Make these durable in one transaction, in this order. Answered by `Committed`.
-    Commit { batch: Vec<(Ticket, Change)>, reading: Reading },
+    /// Make these durable in one transaction, in this order; `clock` is to be read when the transaction decides.
+    /// Answered by `Committed`.
+    Commit { batch: Vec<(Ticket, Change)>, clock: RealmClock },
     /// Read what is due up to this ledger time. Answered by `Due` or `DueFailed`.
     LoadDue { until_ms: u64, limit: u32 },
     /// Read what is due for the app up to this ledger time. Answered by `Inbox` or `InboxFailed`.

@@ -413,8 +413,7 @@ impl Engine {
         self.committing = true;
         let count = self.changes.len().min(COMMIT_BATCH_MAX);
         let batch = self.changes.drain(..count).collect();
-        let reading = self.clock.read(self.now);
-        self.effects.push(Effect::Commit { batch, reading });
+        self.effects.push(Effect::Commit { batch, clock: self.clock });
     }
 
     fn terms(&mut self) -> Terms {

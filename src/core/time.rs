@@ -1,5 +1,7 @@
 //! Time as arguments: what a realm sees, and the ledger clock that windows, leases and waits are measured on (P3).
 
+use std::rc::Rc;
+
 use super::json::json;
 use super::limits::CLOCK_STEP_BACK_MS;
 
@@ -45,6 +47,10 @@ pub struct Reading {
     /// The ledger clock as this realm has followed it on its monotonic clock: `(at_ms, epoch)`.
     pub followed: Option<(u64, u32)>,
 }
+
+/// What a realm's clocks read when a transaction decides. It may have waited long, behind others or in a page that did
+/// not run: what they read when it was asked for is old, and an old wall clock looks like one that was set ahead.
+pub type Readings = Rc<dyn Fn() -> Reading>;
 
 /// The ledger clock as stored: `(L, wall_at, epoch)` of P3.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +131,11 @@ impl RealmClock {
         }
         self.last = now;
         Reading { wall_ms: now.wall_ms, followed: self.clock.map(|clock| (clock.at_ms, clock.epoch)) }
+    }
+
+    /// What this realm will bring to a transaction that decides at `now`.
+    pub fn reading_at(&self, now: Moment) -> Reading {
+        self.clone().read(now)
     }
 
     /// Takes over what the ledger says: as it was read at the start, then as each transaction observed it with what

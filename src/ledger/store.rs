@@ -9,7 +9,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::limits::COMMIT_CONFLICTS_MAX;
 use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Versioned, Writes};
-use crate::core::time::{LedgerClock, Reading};
+use crate::core::time::{LedgerClock, Readings};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +62,11 @@ pub trait Store {
 
     /// Applies changes in one transaction. A store that can decide inside a transaction of its own does so; this is
     /// the way of all others: read, decide, commit what was decided if nothing has changed, else again.
-    async fn transact(&self, changes: &[Change], reading: Reading) -> Result<Transacted, StoreError> {
+    async fn transact(&self, changes: &[Change], readings: &Readings) -> Result<Transacted, StoreError> {
         for _ in 0..COMMIT_CONFLICTS_MAX {
             let mut overlay = Overlay::default();
             let Decided { results, clock } = loop {
-                match decide(&mut overlay, changes, reading) {
+                match decide(&mut overlay, changes, readings()) {
                     Ok(decided) => break decided,
                     Err(unread) => {
                         let found = self.read(&unread).await?;
@@ -90,9 +90,9 @@ pub trait Store {
 pub async fn commit_batch(
     store: &impl Store,
     changes: &[Change],
-    reading: Reading,
+    readings: &Readings,
 ) -> (Vec<Result<Applied, CommitError>>, Option<LedgerClock>) {
-    match store.transact(changes, reading).await {
+    match store.transact(changes, readings).await {
         Ok(Transacted { results, clock }) => {
             (results.into_iter().map(|result| result.map_err(CommitError::Refused)).collect(), clock)
         }
@@ -100,7 +100,7 @@ pub async fn commit_batch(
             let mut results = Vec::with_capacity(changes.len());
             let mut clock = None;
             for change in changes {
-                match store.transact(core::slice::from_ref(change), reading).await {
+                match store.transact(core::slice::from_ref(change), readings).await {
                     Ok(single) => {
                         results.extend(single.results.into_iter().map(|result| result.map_err(CommitError::Refused)));
                         clock = single.clock.or(clock);

@@ -1,5 +1,7 @@
 //! The IndexedDB ledger behaves as the store in memory does, and keeps what it cannot read.
 
+use std::rc::Rc;
+
 use intento::browser::indexeddb::{Durability, IndexedDb};
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
 use intento::core::contract::{Contract, Method};
@@ -7,7 +9,7 @@ use intento::core::intent::{Request, State};
 use intento::core::json::from_text;
 use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, ReferenceName, Versioned, Writes};
-use intento::core::time::{LedgerClock, Reading};
+use intento::core::time::{LedgerClock, Reading, Readings};
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
 use js_sys::Promise;
@@ -18,6 +20,10 @@ use crate::page::{open, outcome, submit};
 use crate::spy::{self, eval, member};
 
 const READING: Reading = Reading { wall_ms: 1_700_000_000_000, followed: None };
+
+fn readings(reading: Reading) -> Readings {
+    Rc::new(move || reading)
+}
 
 fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
     let contract: Contract = from_text(include_str!("../../contracts/generic.json")).unwrap();
@@ -54,7 +60,7 @@ async fn fresh(name: &str) -> IndexedDb {
 
 async fn one_reference_in_one_batch_is_one_intent(store: &impl Store) {
     let batch = [change(1, "order-1", 5), change(2, "order-1", 5), change(3, "order-1", 6)];
-    let done = store.transact(&batch, READING).await.unwrap();
+    let done = store.transact(&batch, &readings(READING)).await.unwrap();
     let Ok(Applied::Submitted { intent: first, created: true }) = &done.results[0] else {
         panic!("{:?}", done.results)
     };
@@ -69,8 +75,8 @@ async fn one_reference_in_one_batch_is_one_intent(store: &impl Store) {
 async fn a_change_that_ran_before_runs_again_without_effect(store: &impl Store) {
     let scope = ScopeHash::of("ledger-test");
     let submit = [change(1, "order-1", 5)];
-    let first = store.transact(&submit, READING).await.unwrap();
-    let again = store.transact(&submit, READING).await.unwrap();
+    let first = store.transact(&submit, &readings(READING)).await.unwrap();
+    let again = store.transact(&submit, &readings(READING)).await.unwrap();
     assert_eq!(first.results, again.results);
     assert_eq!(store.list(&scope, 10).await.unwrap().len(), 1);
 }
@@ -90,7 +96,7 @@ async fn due_pages_are_in_order_and_name_the_next(store: &impl Store) {
     let scope = ScopeHash::of("ledger-test");
     for seed in 1..=3 {
         let reading = Reading { wall_ms: READING.wall_ms + u64::from(seed) * 1_000, followed: None };
-        store.transact(&[change(seed, &format!("order-{seed}"), 1)], reading).await.unwrap();
+        store.transact(&[change(seed, &format!("order-{seed}"), 1)], &readings(reading)).await.unwrap();
     }
     let page = store.due(&scope, READING.wall_ms + 2_000, 10).await.unwrap();
     let sequences: Vec<u64> = page.due.iter().map(|intent| intent.sequence).collect();
@@ -126,7 +132,7 @@ store_contract!(
 #[wasm_bindgen_test]
 async fn records_come_back_as_they_were_put() {
     let store = fresh("round-trip").await;
-    let done = store.transact(&[change(7, "order-7", 5)], READING).await.unwrap();
+    let done = store.transact(&[change(7, "order-7", 5)], &readings(READING)).await.unwrap();
     let Ok(Applied::Submitted { intent, .. }) = &done.results[0] else { panic!("{:?}", done.results) };
     assert_eq!(store.durability(), Durability::Strong);
     let found = store.read(&[RecordKey::Intent(intent.id.clone()), RecordKey::Clock]).await.unwrap();
@@ -139,9 +145,9 @@ async fn records_come_back_as_they_were_put() {
 #[wasm_bindgen_test]
 async fn a_dead_handle_is_opened_again_and_a_change_is_not_lost() {
     let store = fresh("dead-handle").await;
-    store.transact(&[change(1, "order-1", 5)], READING).await.unwrap();
+    store.transact(&[change(1, "order-1", 5)], &readings(READING)).await.unwrap();
     store.close();
-    let done = store.transact(&[change(2, "order-2", 5)], READING).await.unwrap();
+    let done = store.transact(&[change(2, "order-2", 5)], &readings(READING)).await.unwrap();
     assert!(done.results[0].is_ok());
     assert_eq!(store.list(&ScopeHash::of("ledger-test"), 10).await.unwrap().len(), 2);
 }
@@ -149,7 +155,7 @@ async fn a_dead_handle_is_opened_again_and_a_change_is_not_lost() {
 #[wasm_bindgen_test]
 async fn the_second_belt_refuses_another_head_for_one_reference() {
     let store = fresh("belt").await;
-    let done = store.transact(&[change(1, "order-1", 5)], READING).await.unwrap();
+    let done = store.transact(&[change(1, "order-1", 5)], &readings(READING)).await.unwrap();
     let Ok(Applied::Submitted { intent, .. }) = &done.results[0] else { panic!("{:?}", done.results) };
     let mut thief = (**intent).clone();
     thief.id = IntentId("another".to_owned());

@@ -21,7 +21,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
-use crate::core::time::Reading;
+use crate::core::time::Readings;
 use crate::ledger::format::Shelf;
 use crate::ledger::store::{Store, StoreError, Transacted};
 
@@ -145,8 +145,8 @@ impl Store for IndexedDb {
         Ok(rows(&request)?.iter().filter_map(readable_intent).collect())
     }
 
-    async fn transact(&self, changes: &[Change], reading: Reading) -> Result<Transacted, StoreError> {
-        self.run(transaction::Work::Decide { changes: changes.to_vec(), reading }).await
+    async fn transact(&self, changes: &[Change], readings: &Readings) -> Result<Transacted, StoreError> {
+        self.run(transaction::Work::Decide { changes: changes.to_vec(), readings: readings.clone() }).await
     }
 }
 

@@ -17,16 +17,15 @@ use crate::browser::sys::{Deferred, DurableDatabase, DurableTransaction, object}
 use crate::core::change::Change;
 use crate::core::limits::COMMIT_DEADLINE_MS;
 use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Writes};
-use crate::core::time::Reading;
+use crate::core::time::Readings;
 use crate::ledger::batch::{Decided, decide};
 use crate::ledger::format::Shelf;
 use crate::ledger::store::{StoreError, Transacted};
 
 /// What a transaction is for.
-#[derive(Debug)]
 pub(super) enum Work {
     /// Apply changes to what is there.
-    Decide { changes: Vec<Change>, reading: Reading },
+    Decide { changes: Vec<Change>, readings: Readings },
     /// Write what was decided elsewhere, if what it was decided on is unchanged.
     Commit { expected: ExpectedVersions, writes: Writes },
 }
@@ -137,9 +136,9 @@ impl Session {
     /// Everything that was asked for is read: decide, or find that more must be read.
     fn go_on(&self) {
         match &*self.work {
-            Work::Decide { changes, reading } => {
+            Work::Decide { changes, readings } => {
                 let mut overlay = self.overlay.borrow_mut();
-                match decide(&mut overlay, changes, *reading) {
+                match decide(&mut overlay, changes, readings()) {
                     Err(unread) => self.read(unread),
                     Ok(Decided { results, clock }) => {
                         if self.write(&overlay, overlay.writes()) {

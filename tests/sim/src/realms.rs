@@ -6,7 +6,7 @@ use intento::core::key::{RealmId, ScopeHash};
 use intento::core::record::{Record, RecordKey};
 use intento::core::time::Moment;
 
-use crate::world::{ATTEMPT_MS, ORIGIN, RealmNo, World};
+use crate::world::{ATTEMPT_MS, Event, ORIGIN, RealmNo, World};
 
 #[derive(Debug)]
 pub struct Realm {
@@ -14,7 +14,14 @@ pub struct Realm {
     pub born_ms: u64,
     pub wake_at_ms: u64,
     /// While frozen: what waits for it.
-    pub frozen: Option<Vec<Input>>,
+    pub frozen: Option<Vec<Event>>,
+}
+
+impl Realm {
+    /// What its clocks show.
+    pub(crate) fn moment(&self, now_ms: u64, wall_ms: u64) -> Moment {
+        Moment { wall_ms, mono_ms: now_ms - self.born_ms }
+    }
 }
 
 impl World {
@@ -110,8 +117,8 @@ impl World {
     pub fn thaw(&mut self, realm: RealmNo) {
         let waiting = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.take());
         self.input(realm, Input::Wake(Wake::Resumed));
-        for input in waiting.into_iter().flatten() {
-            self.input(realm, input);
+        for event in waiting.into_iter().flatten() {
+            self.happen(event);
         }
     }
 

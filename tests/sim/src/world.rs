@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
@@ -11,7 +12,7 @@ use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
 use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
-use intento::core::time::{Moment, Reading};
+use intento::core::time::{Readings, RealmClock};
 use intento::ledger::store::{Store, commit_batch};
 
 use crate::chance::Dice;
@@ -112,7 +113,7 @@ pub struct Network {
 #[derive(Debug)]
 pub enum Event {
     Input(RealmNo, Input),
-    Transaction(RealmNo, Vec<(Ticket, Change)>, Reading),
+    Transaction(RealmNo, Vec<(Ticket, Change)>, RealmClock),
     Query(RealmNo, u64, u32),
     InboxQuery(RealmNo, u64, u32),
     Load(RealmNo, IntentId),
@@ -280,10 +281,10 @@ impl World {
         assert!(realm.wake_at_ms > self.now_ms, "seed {}: busy loop: {:?}", self.seed, realm.engine);
     }
 
-    fn happen(&mut self, event: Event) {
+    pub(crate) fn happen(&mut self, event: Event) {
         match event {
             Event::Input(realm, input) => self.input(realm, input),
-            Event::Transaction(realm, batch, reading) => self.transact(realm, batch, reading),
+            Event::Transaction(realm, batch, clock) => self.transact(realm, batch, clock),
             Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
             Event::InboxQuery(realm, until_ms, limit) => {
                 let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
@@ -308,20 +309,24 @@ impl World {
         }
     }
 
-    fn transact(&mut self, realm: RealmNo, batch: Vec<(Ticket, Change)>, reading: Reading) {
-        if !self.realms.contains_key(&realm) {
-            return;
+    fn transact(&mut self, number: RealmNo, batch: Vec<(Ticket, Change)>, clock: RealmClock) {
+        let Some(realm) = self.realms.get_mut(&number) else { return };
+        // A transaction decides in a task of its page.
+        if let Some(waiting) = &mut realm.frozen {
+            return waiting.push(Event::Transaction(number, batch, clock));
         }
+        let reading = clock.reading_at(realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms)));
+        let readings: Readings = Rc::new(move || reading);
         let (tickets, changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
-        if self.laws.unseen_step.as_ref().is_some_and(|awake| awake.contains(&realm)) {
+        if self.laws.unseen_step.as_ref().is_some_and(|awake| awake.contains(&number)) {
             self.laws.unseen_step = None;
         }
         if let Some(fault) = self.storm.commit() {
             self.tally.storage_faults += 1;
             self.ledger.fail_next([fault]);
         }
-        let (results, clock) = now(commit_batch(&self.ledger, &changes, reading));
+        let (results, clock) = now(commit_batch(&self.ledger, &changes, &readings));
         for change in &changes {
             if let Change::Record(facts) = change {
                 let stored = self.ledger.intent(&facts.intent);
@@ -331,7 +336,7 @@ impl World {
         assert_eq!(tickets.len(), results.len(), "a result for every change");
         self.laws.after_commit(&self.ledger, self.seed);
         let results = tickets.into_iter().zip(results).collect();
-        self.later(Event::Input(realm, Input::Committed { results, clock }));
+        self.later(Event::Input(number, Input::Committed { results, clock }));
     }
 
     fn query(&mut self, realm: RealmNo, until_ms: u64, limit: u32) {
@@ -347,10 +352,9 @@ impl World {
     pub fn input(&mut self, number: RealmNo, input: Input) {
         let Some(realm) = self.realms.get_mut(&number) else { return };
         if let Some(waiting) = &mut realm.frozen {
-            waiting.push(input);
-            return;
+            return waiting.push(Event::Input(number, input));
         }
-        let moment = Moment { wall_ms: wall_ms(self.now_ms, self.wall_ahead_ms), mono_ms: self.now_ms - realm.born_ms };
+        let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
         let effects = VecDeque::from(realm.engine.take_effects());
         realm.wake_at_ms = self.now_ms.saturating_add(realm.engine.wake_in_ms());
@@ -372,7 +376,7 @@ impl World {
             _ => {}
         }
         match effect {
-            Effect::Commit { batch, reading } => self.later(Event::Transaction(realm, batch, reading)),
+            Effect::Commit { batch, clock } => self.later(Event::Transaction(realm, batch, clock)),
             Effect::LoadDue { until_ms, limit } => {
                 self.counts.loads += 1;
                 self.later(Event::Query(realm, until_ms, limit));

@@ -1,6 +1,8 @@
 //! The laws and rules that a story shows, each by its name. That every send is stored first, that keys and requests
 //! never change and that outcomes stay is checked in every world: see `src/laws.rs`.
 
+use std::rc::Rc;
+
 use intento::core::change::{Applied, Change, Refusal};
 use intento::core::contract::Fault;
 use intento::core::input::{CommitError, Input, Wake};
@@ -9,7 +11,7 @@ use intento::core::key::IntentId;
 use intento::core::reach::OriginRecord;
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Writes};
 use intento::core::submission::Reference;
-use intento::core::time::Reading;
+use intento::core::time::{Reading, Readings};
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
 use sim::{ATTEMPT_MS, HOUR, LedgerFault, MINUTE, SECOND, Turn, World, json, with_header};
@@ -308,7 +310,7 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     let stored = world.ledger.clock().unwrap();
     let reading = Reading { wall_ms: stored.wall_ms + HOUR, followed: None };
     let unknown = Change::Cancel(IntentId("nobody".to_owned()));
-    let told = sim::world::now(world.ledger.transact(&[unknown], reading)).unwrap();
+    let told = sim::world::now(world.ledger.transact(&[unknown], &(Rc::new(move || reading) as Readings))).unwrap();
     assert_eq!(told.results, [Err(Refusal::UnknownIntent)]);
     assert_eq!(told.clock, Some(stored.observe(reading)));
     assert_eq!(world.ledger.clock(), Some(stored), "and writes nothing");

@@ -2,6 +2,7 @@
 
 use intento::core::contract::Fault;
 use intento::core::intent::{Cause, State};
+use intento::core::submission::ExpiresIn;
 use sim::{HOUR, MINUTE, SECOND, Turn, World};
 
 #[test]
@@ -67,4 +68,28 @@ fn law_5_a_slow_tab_s_late_answer_still_settles() {
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "recognised success settles from any fence");
     world.run_for(HOUR);
     assert_eq!((world.effects_of(1), world.keys_of(1).len()), (1, 1));
+}
+
+/// Found by seeds 616101 and 653727: a claim waited in a tab that did not run, the wall clock was set back, another tab
+/// claimed; then the first claim was decided by what the clocks had read when it was asked for, and to the ledger that
+/// looked like a clock set ahead, and every lease like one that had ended.
+#[test]
+fn law_5_a_claim_that_waited_is_decided_by_the_clocks_of_the_moment() {
+    let mut world = World::new(34);
+    let first = world.open();
+    let ticket = world.submit_with(first, 1, |submission| submission.expires_in = ExpiresIn::Never);
+    world.run_until(MINUTE, |world| world.counts.authorizations == 1);
+    world.run_for(1);
+    world.freeze(first);
+    world.step_wall(-6 * HOUR as i64);
+    world.server.plan([Turn::Late(10 * SECOND)]);
+    let second = world.open();
+    world.run_for(5 * SECOND);
+    assert_eq!((world.counts.sends, world.server.in_flight(second)), (1, 1));
+
+    world.thaw(first);
+    world.run_for(SECOND);
+    assert_eq!(world.counts.sends, 1, "the lease of the second tab is live");
+    world.run_for(MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
 }

@@ -72,14 +72,14 @@ fn law_11_debug_shows_no_secret() {
     };
     let change = Change::Record(Box::new(facts));
     let batch = vec![(Ticket::Engine, change.clone()), (Ticket::Caller(1), Change::Submit(Box::new(submit.clone())))];
-    let reading = Reading { wall_ms: 0, followed: None };
+    let clock = RealmClock::new(Moment { wall_ms: 0, mono_ms: 0 });
     shown.extend([
         format!("{run:?}"),
         format!("{bench:?}"),
         format!("{:?}", Overlay::default()),
         format!("{submit:?} {grant:?} {recorded:?} {now:?}"),
         format!("{:?}", Effect::Send(Box::new(dispatch))),
-        format!("{:?}", Effect::Commit { batch, reading }),
+        format!("{:?}", Effect::Commit { batch, clock }),
         format!("{:?}", Effect::Done { ticket: 1, result: Ok(Applied::Claimed(Box::new(grant.clone()))) }),
         format!("{:?}", Effect::Changed { intent: Box::new(record.clone()), durable: false, answer: answer.clone() }),
         format!("{:?}", Input::Authorized { intent: record.id.clone(), outcome: Authorized::Granted(credentials) }),

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::backoff::Jitter;
-use super::change::{Change, Found, Grant, NotSent, Polled, Reconciled, RecordFacts, TakeClaim};
+use super::change::{Change, Found, Grant, NotSent, Reconciled, RecordFacts, TakeClaim};
 use super::contract::{Answer, CarrierPlace, Contract, Finding, Lookup, Observation, Windows};
 use super::effect::{Dispatch, Outgoing};
 use super::http_date;
@@ -56,7 +56,7 @@ enum Step {
     Claiming { credentials: Credentials },
     Preparing { dispatch: Box<Dispatch>, flight: Box<Flight> },
     Sending { flight: Box<Flight> },
-    Looking { fence: u64 },
+    Looking { attempt: u32, fence: u64 },
     Asking { fence: u64 },
     Recording { flight: Box<Flight>, facts: Box<RecordFacts>, tries: u32 },
     Releasing,
@@ -220,7 +220,7 @@ impl AttemptRun {
     fn look(&mut self, grant: Grant, credentials: Credentials, terms: &Terms) -> Next {
         let Some(polling) = grant.intent.polling.as_ref().filter(|_| self.may_send) else { return Next::Finished };
         let dispatch = look(&grant, polling, credentials, terms.attempt_ms);
-        self.step = Step::Looking { fence: grant.fence };
+        self.step = Step::Looking { attempt: dispatch.attempt, fence: grant.fence };
         Next::Send(Box::new(dispatch))
     }
 
@@ -259,37 +259,18 @@ impl AttemptRun {
         if matches!(self.step, Step::Asking { .. }) {
             return self.reconciled(Found::ByLookup(observation), answer, fact, jitter);
         }
-        let intent = self.intent.clone();
-        let step = core::mem::replace(&mut self.step, Step::Releasing);
-        let flight = match step {
-            Step::Sending { flight } => flight,
-            Step::Looking { fence } => {
-                return Next::Commit(Change::Polled(Box::new(Polled {
-                    intent,
-                    fence,
-                    fact,
-                    observation,
-                    answer,
-                    jitter,
-                })));
-            }
-            other => {
-                self.step = other;
-                return Next::Finished;
-            }
+        let (attempt, fence) = match &self.step {
+            Step::Sending { flight } => (flight.attempt, flight.fence),
+            Step::Looking { attempt, fence } => (*attempt, *fence),
+            _ => return Next::Finished,
         };
-        let facts = Box::new(RecordFacts {
-            intent,
-            attempt: flight.attempt,
-            fence: flight.fence,
-            fact,
-            observation,
-            answer,
-            jitter,
-        });
-        let change = Change::Record(facts.clone());
-        self.step = Step::Recording { flight, facts, tries: 1 };
-        Next::Commit(change)
+        let intent = self.intent.clone();
+        let facts = Box::new(RecordFacts { intent, attempt, fence, fact, observation, answer, jitter });
+        let Step::Sending { flight } = core::mem::replace(&mut self.step, Step::Releasing) else {
+            return Next::Commit(Change::Polled(facts));
+        };
+        self.step = Step::Recording { flight, facts: facts.clone(), tries: 1 };
+        Next::Commit(Change::Record(facts))
     }
 
     /// The ledger did not take the facts. First again at once without the answer's body, in case it is the quota

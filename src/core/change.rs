@@ -19,7 +19,7 @@ pub enum Change {
     /// The facts that an attempt brought. `apply` judges them with the stored contract and every attempt.
     Record(Box<RecordFacts>),
     /// What a look at the result of an accepted intent brought.
-    Polled(Box<Polled>),
+    Polled(Box<RecordFacts>),
     /// The guard refused, or the realm gave up before `fetch`: the attempt left nothing.
     NotSent(NotSent),
     /// Ends an intent that was never sent.
@@ -118,22 +118,12 @@ pub struct TakeClaim {
     pub fresh_credentials: bool,
 }
 
+/// What came back for an attempt, or for a look at its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFacts {
     pub intent: IntentId,
     pub attempt: u32,
-    pub fence: u64,
-    pub fact: ChangeId,
-    pub observation: Observation,
-    /// Kept only if it settles the intent.
-    pub answer: Option<Answer>,
-    pub jitter: Jitter,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Polled {
-    pub intent: IntentId,
-    /// Of the claim to poll.
+    /// Of the claim to send, or to poll.
     pub fence: u64,
     pub fact: ChangeId,
     pub observation: Observation,

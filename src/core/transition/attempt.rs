@@ -9,7 +9,7 @@ use crate::core::contract::{
     Answer, AnswerClass, AttemptReading, Contract, Judgement, Method, Observation, asked_to_wait_ms, judge, read,
     server_date_ms,
 };
-use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, State};
+use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
 use crate::core::reach::OriginRecord;
@@ -63,16 +63,14 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
     attempt.state = AttemptState::NotSent { ended: now };
     draft.journal(&mut intent, JournalEvent::NotSent { attempt: change.attempt });
     if !intent.maybe_sent() {
+        // Nothing of it is unknown any more: there is nothing to ask about, and due is only what may be sent.
         intent.first_sent = None;
         intent.window = None;
-        // Nothing of it is unknown any more: there is nothing to ask about.
         intent.reconciling.asked = false;
-        match intent.state {
-            State::Waiting { .. } => intent.state = State::Queued,
-            // Nothing of it is unknown any more.
-            State::Held { reason } if reason != HeldReason::Auth => intent.due_at_ms = None,
-            State::Abandoned => intent.due_at_ms = None,
-            _ => {}
+        if Purpose::Send.allows(&intent.state) {
+            intent.state = State::Queued;
+        } else if intent.state != (State::Held { reason: HeldReason::Auth }) {
+            intent.due_at_ms = None;
         }
     }
     if intent.claim.is_some() && intent.fence == change.fence {

@@ -3,7 +3,7 @@
 use super::attempt::put_answer;
 use super::draft::Draft;
 use crate::core::backoff::{Jitter, backoff_ms};
-use crate::core::change::{Applied, Polled};
+use crate::core::change::{Applied, RecordFacts};
 use crate::core::contract::{AnswerClass, AttemptReading, Contract, Observation, asked_to_wait_ms, fill, read_polled};
 use crate::core::intent::{Evidence, HeldReason, IntentRecord, Polling, Replay, State};
 use crate::core::journal::JournalEvent;
@@ -40,26 +40,26 @@ pub(super) fn accept(
 }
 
 /// What a look brought. A stored answer settles from any fence, as evidence does; the rest only says when to look again.
-pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, Stop> {
-    draft.need(&[RecordKey::Intent(change.intent.clone()), RecordKey::Payload(change.intent.clone())])?;
-    let mut intent = draft.intent(&change.intent)?;
+pub(super) fn polled(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Applied, Stop> {
+    draft.need(&[RecordKey::Intent(facts.intent.clone()), RecordKey::Payload(facts.intent.clone())])?;
+    let mut intent = draft.intent(&facts.intent)?;
     let contract = draft.contract(&intent.contract)?;
     let origin = draft.origin(&intent.request.origin)?;
-    let seen = intent.polling.as_ref().is_none_or(|polling| polling.last.as_ref() == Some(&change.fact));
+    let seen = intent.polling.as_ref().is_none_or(|polling| polling.last.as_ref() == Some(&facts.fact));
     if seen || intent.state.is_definite() {
         return Ok(Applied::Recorded { intent, origin });
     }
-    let current = intent.claim.is_some() && intent.fence == change.fence;
-    let reading = read_polled(&contract, &intent.key, &change.observation);
-    draft.journal(&mut intent, JournalEvent::Polled { fence: change.fence, reading });
+    let current = intent.claim.is_some() && intent.fence == facts.fence;
+    let reading = read_polled(&contract, &intent.key, &facts.observation);
+    draft.journal(&mut intent, JournalEvent::Polled { fence: facts.fence, reading });
     if let Some(polling) = &mut intent.polling {
-        polling.last = Some(change.fact.clone());
+        polling.last = Some(facts.fact.clone());
         polling.looks = polling.looks.saturating_add(1);
     }
     match outcome(&reading) {
         Some(state) => {
-            if let Some(answer) = &change.answer {
-                put_answer(draft, &intent, intent.history.total, answer, None)?;
+            if let Some(answer) = &facts.answer {
+                put_answer(draft, &intent, facts.attempt, answer, None)?;
             }
             draft.settle(&mut intent, state)?;
         }
@@ -68,7 +68,7 @@ pub(super) fn polled(draft: &mut Draft<'_>, change: &Polled) -> Result<Applied, 
             if intent.polling.as_ref().is_some_and(|polling| polling.looks >= POLLS_MAX) {
                 draft.hold(&mut intent, HeldReason::Accepted);
             } else {
-                look_again(draft, &mut intent, &change.observation, change.jitter);
+                look_again(draft, &mut intent, &facts.observation, facts.jitter);
             }
         }
         None => {}

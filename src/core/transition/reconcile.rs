@@ -42,14 +42,14 @@ pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<A
     let contract = draft.contract(&intent.contract)?;
     let finding = match &change.found {
         Found::ByApp(finding) => *finding,
-        Found::ByLookup(observation) => find(&contract, observation),
+        Found::ByLookup(observation) => {
+            // A lookup that meets no network is not asked again before a probe has met one (P4).
+            let mut origin = draft.origin(&intent.request.origin)?;
+            origin.met(observation, draft.now());
+            draft.put_origin(&intent.request.origin, &origin);
+            find(&contract, observation)
+        }
     };
-    if let Found::ByLookup(observation) = &change.found {
-        // A lookup that meets no network is not asked again before a probe has met one (P4).
-        let mut origin = draft.origin(&intent.request.origin)?;
-        origin.met(observation, draft.now());
-        draft.put_origin(&intent.request.origin, &origin);
-    }
     let current = intent.claim.is_some() && intent.fence == change.fence;
     draft.journal(&mut intent, JournalEvent::Reconciled { fence: change.fence, finding });
     intent.reconciling.last = Some(change.fact.clone());

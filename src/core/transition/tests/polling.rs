@@ -1,7 +1,6 @@
 //! After a 202: the result is fetched, nothing is sent again (P2.1).
 
 use super::*;
-use crate::core::change::Polled;
 use crate::core::contract::Facts;
 use crate::core::contract::tests::{echoing, json, marked, with_header};
 use crate::core::intent::{Cause, Evidence};
@@ -25,8 +24,9 @@ fn look(bench: &mut Bench, facts: Facts) -> IntentRecord {
         body: Some("{}".to_owned()),
         resource: None,
     };
-    let polled = Polled {
+    let polled = RecordFacts {
         intent: submit(1).intent,
+        attempt: grant.intent.history.total,
         fence: grant.fence,
         fact: ChangeId(nonce),
         observation: Observation::Reply(facts),

@@ -1,5 +1,5 @@
-//! The sequence of one attempt, as a state machine (P2.3): reachable, authorize, claim, prepare, guard, send, record.
-//! The intent's lock will stand between reachable and authorize; until then claims are made with `lock_held: false`.
+//! The sequence of one attempt, as a state machine (P2.3): reachable, lock, authorize, claim, prepare, guard, send,
+//! record.
 
 use std::rc::Rc;
 
@@ -22,6 +22,8 @@ pub struct AttemptRun {
     step: Step,
     /// Cleared by `freeze`, `pagehide` or a lost lock, in the task that brings it; the guard checks it (P2.5).
     may_send: bool,
+    /// Does this realm hold the intent's lock?
+    lock_held: bool,
     errand: Errand,
 }
 
@@ -40,7 +42,7 @@ pub enum Errand {
 }
 
 impl Errand {
-    fn purpose(self) -> Purpose {
+    pub fn purpose(self) -> Purpose {
         match self {
             Self::Send | Self::SendWithFreshCredentials => Purpose::Send,
             Self::Poll => Purpose::Poll,
@@ -52,6 +54,7 @@ impl Errand {
 #[derive(Debug)]
 enum Step {
     Reaching,
+    Locking,
     Authorizing,
     Claiming { credentials: Credentials },
     Preparing { dispatch: Box<Dispatch>, flight: Box<Flight> },
@@ -76,6 +79,8 @@ pub struct Flight {
 /// What a run asks for next.
 #[derive(Debug)]
 pub enum Next {
+    /// Ask for the intent's lock, now or not at all.
+    Lock,
     Authorize,
     Commit(Change),
     /// Let the app prepare the request: its answer is not part of what is compared or stored.
@@ -103,7 +108,7 @@ pub struct Terms {
 
 impl AttemptRun {
     pub fn new(intent: IntentId, errand: Errand) -> Self {
-        Self { intent, step: Step::Reaching, may_send: true, errand }
+        Self { intent, step: Step::Reaching, may_send: true, lock_held: false, errand }
     }
 
     /// The facts that wait to be offered again.
@@ -114,12 +119,36 @@ impl AttemptRun {
         }
     }
 
-    /// This realm may be frozen at the end of this task.
-    pub fn forbid_sending(&mut self) {
-        self.may_send = false;
+    /// This realm may be frozen at the end of this task, and holds no lock then. Says whether the run is over: nothing
+    /// of it is in the ledger yet, and no lock comes to a realm that has ceased to ask for it.
+    pub fn suspend(&mut self) -> bool {
+        self.lose_lock();
+        matches!(self.step, Step::Reaching | Step::Locking)
     }
 
-    pub fn reached(&mut self) -> Next {
+    /// Somebody else may run the intent from now on: what was not sent yet, this run does not send (P2.5).
+    pub fn lose_lock(&mut self) {
+        self.may_send = false;
+        self.lock_held = false;
+    }
+
+    pub fn holds_lock(&self) -> bool {
+        self.lock_held
+    }
+
+    pub fn is_locking(&self) -> bool {
+        matches!(self.step, Step::Locking)
+    }
+
+    /// The origin is within reach. `lock_held`: this realm has waited for the lock, and got it.
+    pub fn reached(&mut self, lock_held: bool) -> Next {
+        self.step = Step::Locking;
+        if lock_held { self.locked(true) } else { Next::Lock }
+    }
+
+    /// With the lock or, where there is none to be had, without (P2.4).
+    pub fn locked(&mut self, held: bool) -> Next {
+        self.lock_held = held;
         self.step = Step::Authorizing;
         Next::Authorize
     }
@@ -132,7 +161,7 @@ impl AttemptRun {
             owner: terms.owner,
             scope: terms.scope,
             purpose: self.errand.purpose(),
-            lock_held: false,
+            lock_held: self.lock_held,
             attempt_ms: match self.errand {
                 Errand::Reconcile { .. } => terms.attempt_ms.max(RECONCILE_DEADLINE_MS),
                 _ => terms.attempt_ms,

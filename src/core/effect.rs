@@ -21,10 +21,15 @@ pub enum Effect {
     LoadInbox { until_ms: u64, limit: u32 },
     /// Hand an outcome to the app's handler. Answered by `Delivered`.
     Deliver { intent: Box<IntentRecord>, answer: Option<Answer> },
-    /// Read one intent. Answered by `Loaded`, or by nothing if it cannot be read.
+    /// Read one intent. Answered by `Loaded` or `NotLoaded`.
     Load(IntentId),
     /// Ask an origin for anything at all, without an effect. Answered by `Probed`.
     Probe { origin: String },
+    /// Ask for the lock on an intent: now or not at all, or, with `wait`, as soon as its holder gives it up or dies.
+    /// Answered by `Lock`.
+    Lock { intent: IntentId, wait: bool },
+    /// Release the lock on an intent, or wait for it no longer, in this very task.
+    Unlock(IntentId),
     /// Ask the app for credentials; for new ones if those it has were refused. Answered by `Authorized`.
     Authorize { intent: IntentId, refresh: bool },
     /// Let the app prepare a request that is about to leave. Answered by `Prepared`.

@@ -3,6 +3,7 @@
 
 mod credentials;
 mod inbox;
+mod locks;
 mod origins;
 mod runs;
 
@@ -22,6 +23,7 @@ use super::map::SortedMap;
 use super::time::{LedgerClock, Moment, RealmClock, Stamp};
 use credentials::CredentialsKnown;
 use inbox::Inbox;
+use locks::LockWaits;
 use origins::Origins;
 
 /// What an engine is opened with.
@@ -62,6 +64,8 @@ pub struct Engine {
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
     parked: SortedMap<IntentId, Parked>,
     origins: Origins,
+    /// Intents whose locks this realm waits for, because others run them.
+    lock_waits: LockWaits,
     /// Intents that somebody waits for, and how long their journal was when the app was last told.
     watched: SortedMap<IntentId, Option<u64>>,
     watched_at_ms: u64,
@@ -122,6 +126,7 @@ impl Engine {
             inbox: Inbox::new(&settings.handled),
             parked: SortedMap::new(),
             origins: Origins::new(&settings.origins),
+            lock_waits: LockWaits::default(),
             watched: SortedMap::new(),
             watched_at_ms: now.mono_ms,
             changes: Vec::new(),
@@ -146,6 +151,8 @@ impl Engine {
                 self.clock.adopt(clock.unwrap_or(LedgerClock::new(now.wall_ms)));
                 self.origins.learn(origins);
                 self.schedule.stale = true;
+                // What a realm that is gone was sending is due when its lease ends: its lock may be free already.
+                self.schedule.ahead = true;
             }
             Input::Submit { ticket, submit } => {
                 self.changes.push((Ticket::Caller(ticket), Change::Submit(submit)));
@@ -174,6 +181,8 @@ impl Engine {
             Input::Delivered { intent, ok } => self.delivered(&intent, ok),
             Input::Acknowledge(intent) => self.enqueue(Ticket::Engine, Change::Acknowledge(intent)),
             Input::Loaded(intent) => self.loaded(&intent),
+            Input::NotLoaded(intent) => self.give_up_lock(&intent),
+            Input::Lock { intent, lock } => self.lock_told(&intent, lock),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
             Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
             Input::Prepared { intent, prepared } => self.prepared(&intent, prepared),
@@ -233,7 +242,7 @@ impl Engine {
             Wake::Visible => self.origins.ask_again(false),
             Wake::Suspended => {
                 self.suspended = true;
-                self.runs.values_mut().for_each(AttemptRun::forbid_sending);
+                self.release_locks();
             }
             Wake::Resumed => {
                 self.suspended = false;
@@ -385,6 +394,7 @@ impl Engine {
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
     /// wait for it can be answered.
     fn loaded(&mut self, intent: &IntentRecord) {
+        self.look_for_lock(intent);
         let told = self.watched.get(&intent.id).copied().flatten();
         if self.will_refresh(intent) {
             return;

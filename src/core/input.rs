@@ -47,6 +47,13 @@ pub enum Input {
     /// An app without a handler for it has been told an outcome.
     Acknowledge(IntentId),
     Loaded(Box<IntentRecord>),
+    /// There is no such intent, or the ledger could not be asked.
+    NotLoaded(IntentId),
+    /// What is to be had of the lock on an intent; `Lost` at any time while it is held.
+    Lock {
+        intent: IntentId,
+        lock: Lock,
+    },
     Probed {
         origin: String,
         ok: bool,
@@ -88,6 +95,19 @@ pub enum Wake {
     /// `freeze` or `pagehide`: nothing may be sent until [`Wake::Resumed`].
     Suspended,
     Resumed,
+}
+
+/// A realm's part in the lock on an intent: a Web Lock, named after it (P2.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// This realm holds it, until its driver is told to release it.
+    Held,
+    /// Another realm holds it.
+    Taken,
+    /// There are no locks here, or none were to be had in time: only time ends a claim made without one.
+    Unavailable,
+    /// It was held, and somebody has stolen it.
+    Lost,
 }
 
 /// Who asked for a change.

@@ -65,6 +65,10 @@ pub const RECORD_TRIES_MAX: u32 = 12;
 
 /// Attempts that one realm runs at the same time.
 pub const RUNS_MAX: usize = 6;
+/// Intents that other realms run and whose locks one realm waits for.
+pub const LOCK_WAITS_MAX: usize = 32;
+/// How long a browser may take to say whether a lock is to be had.
+pub const LOCK_DEADLINE_MS: u32 = 2_000;
 /// Due intents that one query reads.
 pub const DUE_PAGE_MAX: u32 = 32;
 /// After a page of which nothing could run, how soon the ledger is worth another look.

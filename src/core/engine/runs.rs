@@ -28,19 +28,30 @@ impl Engine {
     pub(super) fn start(&mut self, intent: &IntentRecord) -> bool {
         let now = self.stamp();
         let Some(errand) = self.errand(intent) else { return false };
+        // A caller may name an intent of another scope; this queue's credentials are not for it (law 9).
+        let foreign = intent.scope != self.settings.scope;
+        if foreign || self.suspended || self.runs.contains_key(&intent.id) {
+            return false;
+        }
+        if let Some(claim) = intent.live_claim(&now) {
+            let inheritable = claim.lock_held && claim.purpose == errand.purpose();
+            let inherits = inheritable && self.lock_waits.is_granted(&intent.id);
+            if inheritable && !inherits {
+                self.wait_for_lock(&intent.id);
+            }
+            return inherits && self.approach(intent, errand);
+        }
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         // The server's wish to be left alone; asking the app is not asking the server.
         let asks_app = errand == Errand::Reconcile { by_app: true };
         let floored = !asks_app && intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
-        // A caller may name an intent of another scope; this queue's credentials are not for it (law 9).
-        let foreign = intent.scope != self.settings.scope;
-        if foreign || !(due || hurried) || floored || self.suspended {
-            return false;
-        }
-        if self.runs.contains_key(&intent.id) || intent.live_claim(&now).is_some() || self.is_parked(&intent.id) {
-            return false;
-        }
+        (due || hurried) && !floored && !self.is_parked(&intent.id) && self.approach(intent, errand)
+    }
+
+    /// Begins the run, if the intent's origin is within reach.
+    fn approach(&mut self, intent: &IntentRecord, errand: Errand) -> bool {
+        let now = self.stamp();
         let origin = &intent.request.origin;
         match self.origins.approach(origin, intent.maybe_sent(), self.online, now, self.now.mono_ms) {
             Approach::Foreign => {
@@ -55,7 +66,7 @@ impl Engine {
             }
             Approach::Go => {
                 let mut run = AttemptRun::new(intent.id.clone(), errand);
-                let next = run.reached();
+                let next = run.reached(self.take_lock(&intent.id));
                 self.runs.insert(intent.id.clone(), run);
                 self.advance(&intent.id, next);
                 true
@@ -127,7 +138,7 @@ impl Engine {
     }
 
     /// Ends a run that came to nothing. Others may take its place at once; this intent waits a while.
-    fn leave_alone(&mut self, intent: &IntentId) {
+    pub(super) fn leave_alone(&mut self, intent: &IntentId) {
         self.park(intent);
         self.advance(intent, Next::Finished);
     }
@@ -226,8 +237,9 @@ impl Engine {
         }
     }
 
-    fn advance(&mut self, intent: &IntentId, next: Next) {
+    pub(super) fn advance(&mut self, intent: &IntentId, next: Next) {
         match next {
+            Next::Lock => self.effects.push(Effect::Lock { intent: intent.clone(), wait: false }),
             Next::Authorize => {
                 let refresh = self.credentials.need_refresh(intent);
                 self.effects.push(Effect::Authorize { intent: intent.clone(), refresh });
@@ -243,7 +255,9 @@ impl Engine {
                 self.park(intent);
             }
             Next::Finished => {
-                self.runs.remove(intent);
+                if self.runs.remove(intent).is_some_and(|run| run.holds_lock()) {
+                    self.effects.push(Effect::Unlock(intent.clone()));
+                }
                 self.schedule.stale = true;
             }
         }

@@ -12,6 +12,7 @@ use intento::core::record::{Record, RecordKey};
 use intento::core::time::LedgerClock;
 
 use crate::ledger::Ledger;
+use crate::locks::Locks;
 use crate::server::Server;
 use crate::server::decide::PastRetention;
 use crate::world::{RealmNo, World};
@@ -47,6 +48,7 @@ impl Laws {
     pub fn before_send(
         &mut self,
         ledger: &Ledger,
+        locks: &Locks,
         now_ms: u64,
         realm: RealmNo,
         scope: &ScopeHash,
@@ -64,6 +66,8 @@ impl Laws {
             let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
             assert_eq!(claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
             assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
+            let has_lock = !claim.lock_held || locks.holds(realm, &intent.id);
+            assert!(has_lock, "seed {seed}: P2.5: the claim has ended with its lock");
             assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
         }
         self.same_bytes(&intent, now_ms, dispatch, &contract_of(ledger, &intent), seed);

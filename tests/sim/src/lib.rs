@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`world`] | one device in virtual time: events, and the driver's part of each effect |
 //! | [`realms`] | tabs: opened, reloaded, frozen, thawed, closed |
+//! | [`locks`] | Web Locks: had, waited for, stolen, kept by the frozen |
 //! | [`ledger`] | storage that can be told to fail |
 //! | [`server`] | the network's tricks, and the server's half |
 //! | [`laws`] | what must hold at every send and every commit, in every world |
@@ -18,6 +19,7 @@ pub mod chance;
 pub mod decisions;
 pub mod laws;
 pub mod ledger;
+pub mod locks;
 pub mod profile;
 pub mod realms;
 pub mod run;

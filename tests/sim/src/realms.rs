@@ -58,6 +58,9 @@ impl World {
         let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });
         let born_ms = self.now_ms;
         self.scopes.insert(realm, scope.to_owned());
+        if !self.has_locks {
+            self.locks.without.insert(realm);
+        }
         self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
         let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
             Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
@@ -70,6 +73,7 @@ impl World {
     /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
     pub fn close(&mut self, realm: RealmNo) {
         self.realms.remove(&realm);
+        self.forget_locks_of(realm);
     }
 
     /// As [`reload`](Self::reload), under the tab's own scope.
@@ -109,6 +113,13 @@ impl World {
             return;
         }
         self.input(realm, Input::Wake(Wake::Suspended));
+        if let Some(realm) = self.realms.get_mut(&realm) {
+            realm.frozen.get_or_insert_default();
+        }
+    }
+
+    /// The page stops where it is, and nothing has told it: a stopped process, a device that sleeps.
+    pub fn stop(&mut self, realm: RealmNo) {
         if let Some(realm) = self.realms.get_mut(&realm) {
             realm.frozen.get_or_insert_default();
         }

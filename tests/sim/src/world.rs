@@ -19,6 +19,7 @@ use crate::chance::Dice;
 use crate::decisions::{body, decision, target};
 use crate::laws::Laws;
 use crate::ledger::Ledger;
+use crate::locks::Locks;
 use crate::profile::Profile;
 use crate::realms::Realm;
 use crate::server::decide::Token;
@@ -46,6 +47,9 @@ pub struct World {
     pub ledger: Ledger,
     pub server: Server,
     pub network: Network,
+    pub locks: Locks,
+    /// Do realms that open now have Web Locks? In stories only where they matter.
+    pub has_locks: bool,
     pub laws: Laws,
     pub(crate) realms: BTreeMap<RealmNo, Realm>,
     pub(crate) realms_opened: usize,
@@ -118,6 +122,10 @@ pub enum Event {
     InboxQuery(RealmNo, u64, u32),
     Load(RealmNo, IntentId),
     Probe(RealmNo, String),
+    /// The lock on an intent comes to a realm.
+    Granted(RealmNo, IntentId),
+    /// The lock on an intent has no holder any more.
+    Freed(IntentId),
     Arrive(Packet),
     Complete(Packet, Token),
     Deadline(Packet),
@@ -134,6 +142,8 @@ impl World {
             ledger: Ledger::default(),
             server: Server::default(),
             network: Network { up: true, hint: true, probes_pass: true },
+            locks: Locks::default(),
+            has_locks: false,
             laws: Laws::default(),
             realms: BTreeMap::new(),
             realms_opened: 0,
@@ -295,14 +305,18 @@ impl World {
                 self.later(Event::Input(realm, input));
             }
             Event::Load(realm, intent) => {
-                if let Some(record) = self.ledger.intent(&intent) {
-                    self.input(realm, Input::Loaded(Box::new(record)));
-                }
+                let input = match self.ledger.intent(&intent) {
+                    Some(record) => Input::Loaded(Box::new(record)),
+                    None => Input::NotLoaded(intent),
+                };
+                self.input(realm, input);
             }
             Event::Probe(realm, origin) => {
                 let ok = self.network.up && self.network.probes_pass;
                 self.input(realm, Input::Probed { origin, ok });
             }
+            Event::Granted(realm, intent) => self.granted(realm, intent),
+            Event::Freed(intent) => self.freed(intent),
             Event::Arrive(packet) => self.arrive(packet),
             Event::Complete(packet, token) => self.complete(packet, token),
             Event::Deadline(packet) => self.fetched(&packet, Observation::Fault(Fault::Timeout)),
@@ -399,6 +413,8 @@ impl World {
                 self.counts.probes += 1;
                 self.later(Event::Probe(realm, origin));
             }
+            Effect::Lock { intent, wait } => self.lock(realm, intent, wait),
+            Effect::Unlock(intent) => self.unlock(realm, &intent),
             Effect::Authorize { intent, refresh } => {
                 self.refreshes.push(refresh);
                 self.counts.authorizations += 1;
@@ -424,7 +440,16 @@ impl World {
                 self.counts.sends += 1;
                 let scope = self.realms[&realm].engine.scope().clone();
                 let at_ms = self.realms[&realm].engine.stamp().at_ms;
-                self.laws.before_send(&self.ledger, self.now_ms, realm, &scope, at_ms, &dispatch, self.seed);
+                self.laws.before_send(
+                    &self.ledger,
+                    &self.locks,
+                    self.now_ms,
+                    realm,
+                    &scope,
+                    at_ms,
+                    &dispatch,
+                    self.seed,
+                );
                 self.send(realm, *dispatch);
                 self.counts.most_in_flight = self.counts.most_in_flight.max(self.server.in_flight(realm));
             }

@@ -112,7 +112,7 @@ fn law_12_network_lost_in_flight_then_back() {
     let realm = world.open();
     world.server.plan([Turn::LostOnReturn]);
     let ticket = world.submit(realm, 1);
-    world.run_for(10);
+    world.run_until(MINUTE, |world| world.counts.sends == 1);
     world.go_offline();
     world.run_for(2 * HOUR);
     let waiting = world.intent_of(ticket);
@@ -148,7 +148,7 @@ fn law_7_a_window_that_passed_is_held_and_never_re_keyed() {
     let realm = world.open();
     world.server.plan([Turn::LostOnReturn]);
     let ticket = world.submit(realm, 1);
-    world.run_for(10);
+    world.run_until(MINUTE, |world| world.counts.sends == 1);
     world.go_offline();
     world.run_for(DAY);
     world.go_online();
@@ -164,7 +164,7 @@ fn law_7_a_forward_jump_closes_only_windows_that_were_open() {
     let realm = world.open();
     world.server.plan([Turn::LostOnReturn]);
     let caught = world.submit(realm, 1);
-    world.run_for(10);
+    world.run_until(MINUTE, |world| world.counts.sends == 1);
     world.step_wall(3_650 * DAY as i64);
     world.run_for(MINUTE);
     world.step_wall(-(3_650 * DAY as i64));
@@ -218,7 +218,7 @@ fn law_12_no_step_of_the_clock_wedges_a_queue() {
         let realm = world.open();
         world.server.plan([Turn::LostOnReturn]);
         let ticket = world.submit_with(realm, 1, |submission| submission.expires_in = ExpiresIn::Never);
-        world.run_for(10);
+        world.run_until(MINUTE, |world| world.counts.sends == 1);
         world.close(realm);
         world.step_wall(step_s * 1_000);
         let realm = world.open();

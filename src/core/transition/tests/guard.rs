@@ -40,7 +40,7 @@ fn stamp(bench: &Bench) -> Stamp {
 
 fn claim(bench: &mut Bench, errand: Errand, terms: &Terms) -> (AttemptRun, Grant) {
     let mut run = AttemptRun::new(id(), errand);
-    assert!(matches!(run.reached(), Next::Authorize));
+    assert!(matches!(run.reached(true), Next::Authorize));
     let Next::Commit(change) = run.authorized(Credentials::default(), terms.clone()) else { panic!("no claim") };
     match bench.apply(&change) {
         Ok(Applied::Claimed(grant)) => (run, *grant),
@@ -202,7 +202,7 @@ fn p2_5_a_realm_that_may_be_frozen_asks_nobody() {
     for (mut bench, errand) in [(lost(), BY_LOOKUP), (accepted(), Errand::Poll)] {
         let terms = terms("r", generic().windows());
         let (mut run, grant) = claim(&mut bench, errand, &terms);
-        run.forbid_sending();
+        run.suspend();
         assert!(matches!(run.claimed(grant, &terms, &stamp(&bench), JITTER), Next::Finished), "{errand:?}");
     }
 }

@@ -53,7 +53,7 @@ fn law_11_debug_shows_no_secret() {
         prepares: false,
     };
     let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), crate::core::attempt_run::Errand::Send);
-    let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached())];
+    let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached(true))];
     shown.push(format!("{:?} {run:?}", run.authorized(credentials.clone(), terms.clone())));
     shown.push(format!("{:?} {run:?}", run.claimed(grant.clone(), &terms, &stamp, Jitter(0))));
     shown

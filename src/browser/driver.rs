@@ -8,6 +8,7 @@ use super::clock::moment;
 use super::fetch::{self, Brought, Flight};
 use super::indexeddb::{DATABASE, IndexedDb};
 use super::lifecycle::{Lifecycle, is_online};
+use super::locks::Locks;
 use super::sys::spawn;
 use super::{entropy, probe};
 use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
@@ -15,7 +16,7 @@ use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::{Effect, Outgoing};
 use crate::core::engine::{Engine, Settings};
 use crate::core::error::{Error, ErrorCode};
-use crate::core::input::{Authorized, CommitError, DuePage, Input, Prepared, Ticket, Wake};
+use crate::core::input::{Authorized, CommitError, DuePage, Input, Lock, Prepared, Ticket, Wake};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
@@ -92,6 +93,7 @@ pub type Done = Box<dyn FnOnce(Result<Applied, CommitError>)>;
 pub struct Driver<A> {
     engine: RefCell<Engine>,
     store: IndexedDb,
+    locks: Locks,
     opening: Opening,
     realm: RealmId,
     app: A,
@@ -125,6 +127,7 @@ impl<A: App + 'static> Driver<A> {
         let driver = Rc::new(Self {
             engine: RefCell::new(Engine::new(settings, moment())),
             store,
+            locks: Locks::default(),
             opening,
             realm: owner,
             app,
@@ -282,6 +285,17 @@ impl<A: App + 'static> Driver<A> {
                     channel.nudge(&intent)
                 };
             }
+            Effect::Lock { intent, wait } => {
+                let (driver, id) = (Rc::downgrade(self), intent.clone());
+                let tell = move |lock| {
+                    if let Some(driver) = driver.upgrade().filter(|_| lock != Lock::Held) {
+                        driver.locks.release(&id);
+                    }
+                    feed_weak(&driver, Input::Lock { intent: id.clone(), lock });
+                };
+                return self.locks.request(intent, wait, tell);
+            }
+            Effect::Unlock(intent) => return self.locks.release(&intent),
             // In this task, not in the one that waits for the answer.
             Effect::Send(ref dispatch) => Some(fetch::send(dispatch, &self.opening)),
             _ => None,
@@ -319,10 +333,10 @@ impl<A: App + 'static> Driver<A> {
                 Ok(Some(record)) => Input::Loaded(record),
                 Ok(None) => {
                     self.app.missing(&intent);
-                    return None;
+                    Input::NotLoaded(intent)
                 }
                 // It will be asked for again while somebody waits.
-                Err(_) => return None,
+                Err(_) => Input::NotLoaded(intent),
             },
             Effect::Probe { origin } => {
                 let url = self.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
@@ -353,7 +367,11 @@ impl<A: App + 'static> Driver<A> {
                 let ok = self.app.deliver(outcome).await;
                 Input::Delivered { intent: id, ok }
             }
-            Effect::Done { .. } | Effect::Changed { .. } | Effect::Nudge(_) => return None,
+            Effect::Done { .. }
+            | Effect::Changed { .. }
+            | Effect::Nudge(_)
+            | Effect::Lock { .. }
+            | Effect::Unlock(_) => return None,
         })
     }
 

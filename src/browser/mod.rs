@@ -8,6 +8,7 @@ pub mod entropy;
 pub mod fetch;
 pub mod indexeddb;
 pub mod lifecycle;
+pub mod locks;
 pub mod probe;
 pub mod sys;
 pub mod url;

@@ -4,6 +4,7 @@
 mod contracts;
 mod durability;
 mod ledger;
+mod locks;
 mod page;
 mod session;
 mod spy;

@@ -21,6 +21,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
 use crate::core::record::{Record, RecordKey, Versioned};
+use crate::core::shared::Shared;
 use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Readings, Stamp};
 use crate::ledger::store::{Store, commit_batch};
@@ -80,7 +81,7 @@ pub trait App {
 /// What is now known of an intent.
 #[derive(Debug)]
 pub struct News {
-    pub intent: Box<IntentRecord>,
+    pub intent: Shared<IntentRecord>,
     pub stamp: Stamp,
     pub durable: bool,
     pub answer: Option<Answer>,
@@ -223,7 +224,7 @@ impl<A: App + 'static> Driver<A> {
     }
 
     /// The intent with that id, if it is one of this scope.
-    pub async fn find(&self, intent: &IntentId) -> Result<Option<Box<IntentRecord>>, Error> {
+    pub async fn find(&self, intent: &IntentId) -> Result<Option<Shared<IntentRecord>>, Error> {
         let found = self.read(&RecordKey::Intent(intent.clone())).await;
         match found.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?.record {
             Some(Record::Intent(record)) => Ok(Some(record).filter(|record| record.scope == self.opening.scope)),

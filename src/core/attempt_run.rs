@@ -12,6 +12,7 @@ use super::input::{Credentials, Prepared};
 use super::intent::{IntentRecord, Polling, Purpose};
 use super::key::{ChangeId, IntentId, Key, RealmId, ScopeHash};
 use super::limits::{RECONCILE_DEADLINE_MS, RECORD_TRIES_MAX};
+use super::shared::Shared;
 use super::time::Stamp;
 use super::window::{ServerDate, may_start};
 
@@ -68,7 +69,7 @@ enum Step {
 /// What an attempt on the wire must remember, to be judged even if the ledger is gone.
 #[derive(Debug)]
 pub struct Flight {
-    pub intent: Box<IntentRecord>,
+    pub intent: Shared<IntentRecord>,
     pub contract: Rc<Contract>,
     attempt: u32,
     fence: u64,
@@ -87,7 +88,7 @@ pub enum Next {
     Prepare(Outgoing),
     Send(Box<Dispatch>),
     /// Ask the app what became of the intent.
-    AskApp(Box<IntentRecord>),
+    AskApp(Shared<IntentRecord>),
     /// The facts are not in: offer them again later. The app learns the outcome now, marked as not durable.
     TellUndurable,
     /// It is over; whatever remains to do is in the ledger.

@@ -9,6 +9,7 @@ use super::intent::{HeldReason, IntentRecord, Purpose, Request};
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use super::reach::OriginRecord;
 use super::record::Body;
+use super::shared::Shared;
 use super::window::ServerDate;
 
 /// One mutation of the ledger.
@@ -174,35 +175,35 @@ pub struct NotSent {
 pub enum Applied {
     /// `created` is false where the reference already named this same decision.
     Submitted {
-        intent: Box<IntentRecord>,
+        intent: Shared<IntentRecord>,
         created: bool,
     },
     Claimed(Box<Grant>),
     /// The claim was not granted, and the intent ended or is held instead: it expired, or its window is closed.
-    NotGranted(Box<IntentRecord>),
+    NotGranted(Shared<IntentRecord>),
     /// `origin` is what the ledger now remembers of the intent's origin.
     Recorded {
-        intent: Box<IntentRecord>,
+        intent: Shared<IntentRecord>,
         origin: OriginRecord,
     },
-    NotSent(Box<IntentRecord>),
+    NotSent(Shared<IntentRecord>),
     Cancelled {
-        intent: Box<IntentRecord>,
+        intent: Shared<IntentRecord>,
         cancelled: bool,
     },
-    Held(Box<IntentRecord>),
-    Resumed(Box<IntentRecord>),
-    Abandoned(Box<IntentRecord>),
+    Held(Shared<IntentRecord>),
+    Resumed(Shared<IntentRecord>),
+    Abandoned(Shared<IntentRecord>),
     /// It is to be reconciled.
-    Reconcile(Box<IntentRecord>),
-    Reconciled(Box<IntentRecord>),
+    Reconcile(Shared<IntentRecord>),
+    Reconciled(Shared<IntentRecord>),
     Adopted {
-        moved: Vec<IntentRecord>,
+        moved: Vec<Shared<IntentRecord>>,
         /// Those that may have been sent keep their scope.
-        left: Vec<IntentRecord>,
+        left: Vec<Shared<IntentRecord>>,
     },
     /// What is known of the delivery changed.
-    Delivered(Box<IntentRecord>),
+    Delivered(Shared<IntentRecord>),
     Probed {
         name: String,
         origin: OriginRecord,
@@ -213,7 +214,7 @@ pub enum Applied {
 /// A granted claim, with everything that its attempt needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    pub intent: Box<IntentRecord>,
+    pub intent: Shared<IntentRecord>,
     /// Only a claim to send makes one (P2.2).
     pub attempt: Option<u32>,
     pub fence: u64,
@@ -230,7 +231,7 @@ pub struct Grant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The reference names another payload; the intent that has it.
-    ReferenceConflict(Box<IntentRecord>),
+    ReferenceConflict(Shared<IntentRecord>),
     /// [`OPEN_INTENTS_MAX`](super::limits::OPEN_INTENTS_MAX) unfinished intents.
     LedgerFull,
     UnknownIntent,
@@ -243,17 +244,17 @@ pub enum Refusal {
         at_ms: u64,
     },
     /// The purpose does not fit the state (P2.2): ended, held, or not to be sent.
-    WrongState(Box<IntentRecord>),
+    WrongState(Shared<IntentRecord>),
     /// The intent may still have an effect, or had one: no successor (law 3).
-    NotReplaceable(Box<IntentRecord>),
+    NotReplaceable(Shared<IntentRecord>),
     /// The intent is not held, or what holds it is not lifted by sending again.
-    NotResumable(Box<IntentRecord>),
+    NotResumable(Shared<IntentRecord>),
     /// Nothing is unknown about the intent, or everything: asking the server would tell nothing.
-    NotReconcilable(Box<IntentRecord>),
+    NotReconcilable(Shared<IntentRecord>),
     /// Both scopes have an intent of this reference: the one that was to be adopted, and the one that is there.
     AdoptConflict {
-        theirs: Box<IntentRecord>,
-        ours: Box<IntentRecord>,
+        theirs: Shared<IntentRecord>,
+        ours: Shared<IntentRecord>,
     },
     /// A record that exists cannot be read by this build.
     Undecodable,
@@ -263,7 +264,7 @@ pub enum Refusal {
 
 impl Applied {
     /// The intent's record after the change.
-    pub fn intent(&self) -> Option<&IntentRecord> {
+    pub fn intent(&self) -> Option<&Shared<IntentRecord>> {
         match self {
             Self::Submitted { intent, .. }
             | Self::NotGranted(intent)

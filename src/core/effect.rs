@@ -8,6 +8,7 @@ use super::input::{CommitError, Prepared, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::record::Content;
+use super::shared::Shared;
 use super::time::RealmClock;
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub enum Effect {
     /// Read what is due for the app up to this ledger time. Answered by `Inbox` or `InboxFailed`.
     LoadInbox { until_ms: u64, limit: u32 },
     /// Hand an outcome to the app's handler. Answered by `Delivered`.
-    Deliver { intent: Box<IntentRecord>, answer: Option<Answer> },
+    Deliver { intent: Shared<IntentRecord>, answer: Option<Answer> },
     /// Read one intent. Answered by `Loaded` or `NotLoaded`.
     Load(IntentId),
     /// Ask an origin for anything at all, without an effect. Answered by `Probed`.
@@ -35,13 +36,13 @@ pub enum Effect {
     /// Let the app prepare a request that is about to leave. Answered by `Prepared`.
     Prepare { intent: IntentId, outgoing: Outgoing },
     /// Ask the app what became of an intent. Answered by `Found`.
-    Reconcile { intent: Box<IntentRecord> },
+    Reconcile { intent: Shared<IntentRecord> },
     /// Send, in this very task: the guard has just passed. Answered by `Fetched`.
     Send(Box<Dispatch>),
     /// A caller's change is in, or is refused.
     Done { ticket: u64, result: Result<Applied, CommitError> },
     /// Tell the app: this is in the ledger (or, if not `durable`, could not be written and is known all the same).
-    Changed { intent: Box<IntentRecord>, durable: bool, answer: Option<Answer> },
+    Changed { intent: Shared<IntentRecord>, durable: bool, answer: Option<Answer> },
     /// Tell the other realms that this intent changed.
     Nudge(IntentId),
 }

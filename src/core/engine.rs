@@ -20,6 +20,7 @@ use super::limits::{
     WATCH_INTERVAL_MS,
 };
 use super::map::SortedMap;
+use super::shared::Shared;
 use super::time::{LedgerClock, Moment, RealmClock, Stamp};
 use credentials::CredentialsKnown;
 use inbox::Inbox;
@@ -383,7 +384,7 @@ impl Engine {
     }
 
     /// What changed is durable: tell the app, and the other realms.
-    fn tell(&mut self, intent: &IntentRecord) {
+    fn tell(&mut self, intent: &Shared<IntentRecord>) {
         if intent.has_ended() {
             self.inbox.look();
         }
@@ -393,7 +394,7 @@ impl Engine {
 
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
     /// wait for it can be answered.
-    fn loaded(&mut self, intent: &IntentRecord) {
+    fn loaded(&mut self, intent: &Shared<IntentRecord>) {
         self.look_for_lock(intent);
         let told = self.watched.get(&intent.id).copied().flatten();
         if self.will_refresh(intent) {
@@ -404,11 +405,11 @@ impl Engine {
         }
     }
 
-    fn changed(&mut self, intent: &IntentRecord) {
+    fn changed(&mut self, intent: &Shared<IntentRecord>) {
         if let Some(told) = self.watched.get_mut(&intent.id) {
             *told = Some(intent.journal_entries);
         }
-        self.effects.push(Effect::Changed { intent: Box::new(intent.clone()), durable: true, answer: None });
+        self.effects.push(Effect::Changed { intent: intent.clone(), durable: true, answer: None });
     }
 
     fn enqueue(&mut self, ticket: Ticket, change: Change) {

@@ -2,6 +2,7 @@
 
 use super::contract::ContractFault;
 use super::intent::IntentRecord;
+use super::shared::Shared;
 
 /// Who can mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,9 +143,9 @@ pub struct Error {
     /// A name from the app's own code: an option, a field, a header.
     pub detail: Option<String>,
     /// The intent that the error is about.
-    pub existing: Option<Box<IntentRecord>>,
+    pub existing: Option<Shared<IntentRecord>>,
     /// The one that stands against it.
-    pub conflicting: Option<Box<IntentRecord>>,
+    pub conflicting: Option<Shared<IntentRecord>>,
 }
 
 impl Error {

@@ -8,6 +8,7 @@ use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::reach::OriginRecord;
 use super::record::Content;
+use super::shared::Shared;
 use super::time::LedgerClock;
 
 #[derive(Debug)]
@@ -46,7 +47,7 @@ pub enum Input {
     },
     /// An app without a handler for it has been told an outcome.
     Acknowledge(IntentId),
-    Loaded(Box<IntentRecord>),
+    Loaded(Shared<IntentRecord>),
     /// There is no such intent, or the ledger could not be asked.
     NotLoaded(IntentId),
     /// What is to be had of the lock on an intent; `Lost` at any time while it is held.
@@ -135,7 +136,7 @@ pub enum CommitError {
 /// One page of what is due, oldest due first.
 #[derive(Clone, Debug, Default)]
 pub struct DuePage {
-    pub due: Vec<IntentRecord>,
+    pub due: Vec<Shared<IntentRecord>>,
     /// The earliest due time after this page, on the ledger clock.
     pub next_due_at_ms: Option<u64>,
     pub origins: Vec<(String, OriginRecord)>,

@@ -22,6 +22,7 @@ pub mod map;
 pub mod media_type;
 pub mod reach;
 pub mod record;
+pub mod shared;
 pub mod snapshot;
 pub mod submission;
 pub mod time;

@@ -10,6 +10,7 @@ use super::json::{FromJson, Reader, ToJson, Value, Writer, json};
 use super::key::{ContractHash, IntentId, ScopeHash};
 use super::map::SortedMap;
 use super::reach::OriginRecord;
+use super::shared::Shared;
 use super::time::LedgerClock;
 
 /// Names one record. The order is the order of kinds, then of names.
@@ -43,7 +44,7 @@ pub enum Record {
     Clock(LedgerClock),
     Counters(Counters),
     Reference(IntentId),
-    Intent(Box<IntentRecord>),
+    Intent(Shared<IntentRecord>),
     Payload(Payload),
     Journal(JournalEntry),
     /// Never changed, and so shared by all who hold it.

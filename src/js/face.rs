@@ -24,6 +24,7 @@ use crate::core::limits::{
 };
 use crate::core::map::SortedMap;
 use crate::core::record::Content;
+use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
 
 /// The app's callbacks and its waiting calls.
@@ -37,7 +38,7 @@ pub(super) struct Face {
     undurable: RefCell<SortedMap<IntentId, Undurable>>,
 }
 
-type Undurable = (Box<IntentRecord>, Option<Answer>);
+type Undurable = (Shared<IntentRecord>, Option<Answer>);
 
 /// The app's functions, as the JavaScript face wraps them. Those that are `None` the app did not give.
 #[derive(Clone, Debug)]

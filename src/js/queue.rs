@@ -17,6 +17,7 @@ use crate::core::input::CommitError;
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{ADOPT_MAX, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
+use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
 use crate::core::submission::scope_hash;
 use crate::core::time::{Moment, Stamp};
@@ -99,7 +100,7 @@ impl RawQueue {
             if listed.len() > ADOPT_MAX || from == *driver.scope() {
                 return Err(Error::new(ErrorCode::OptionInvalid).detail("fromScope"));
             }
-            let intents = listed.into_iter().map(|intent| intent.id).collect();
+            let intents = listed.into_iter().map(|intent| intent.id.clone()).collect();
             let change = Change::Adopt(Adopt { from, to: driver.scope().clone(), intents });
             Ok(steer(&driver, change))
         }))
@@ -222,11 +223,11 @@ fn plain(applied: &Applied, driver: &Driver<Face>) -> JsValue {
     }
 }
 
-fn snapshots(intents: &[IntentRecord], now: &Stamp) -> JsValue {
+fn snapshots(intents: &[Shared<IntentRecord>], now: &Stamp) -> JsValue {
     to_js(&intents.iter().map(|intent| Snapshot::of(intent, now)).collect::<Vec<_>>())
 }
 
-async fn listed(driver: &Driver<Face>, scope: &ScopeHash) -> Result<Vec<IntentRecord>, Error> {
+async fn listed(driver: &Driver<Face>, scope: &ScopeHash) -> Result<Vec<Shared<IntentRecord>>, Error> {
     let listed = driver.store().list(scope, LIST_MAX).await;
     listed.map_err(|_| ErrorCode::LedgerUnreadable.into())
 }

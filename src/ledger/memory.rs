@@ -9,6 +9,7 @@ use crate::core::input::DuePage;
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+use crate::core::shared::Shared;
 
 #[derive(Debug, Default)]
 pub struct MemoryStore {
@@ -27,10 +28,10 @@ impl MemoryStore {
     }
 
     /// Every intent, in the order of ids.
-    pub fn intents(&self) -> Vec<IntentRecord> {
+    pub fn intents(&self) -> Vec<Shared<IntentRecord>> {
         let records = self.records.borrow();
         let all = records.values().filter_map(|versioned| match &versioned.record {
-            Some(Record::Intent(intent)) => Some((**intent).clone()),
+            Some(Record::Intent(intent)) => Some(intent.clone()),
             _ => None,
         });
         all.collect()
@@ -43,9 +44,10 @@ impl MemoryStore {
 
     fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: fn(&IntentRecord) -> Option<u64>) -> DuePage {
         let records = self.records.borrow();
-        let mut due: Vec<&IntentRecord> = intents(&records, scope).filter(|intent| at(intent).is_some()).collect();
+        let mut due: Vec<&Shared<IntentRecord>> =
+            intents(&records, scope).filter(|intent| at(intent).is_some()).collect();
         due.sort_by_key(|intent| (at(intent), intent.sequence));
-        let within = |intent: &&&IntentRecord| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
+        let within = |intent: &&&Shared<IntentRecord>| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
         let page = due.iter().take_while(within).count().min(limit as usize);
         let next_due_at_ms = due.get(page).and_then(|intent| at(intent));
         due.truncate(page);
@@ -85,9 +87,9 @@ impl Store for MemoryStore {
         Ok(self.page(scope, until_ms, limit, |intent| intent.delivery.due_at_ms))
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
         let records = self.records.borrow();
-        let mut all: Vec<IntentRecord> = intents(&records, scope).cloned().collect();
+        let mut all: Vec<Shared<IntentRecord>> = intents(&records, scope).cloned().collect();
         all.sort_by_key(|intent| intent.sequence);
         all.truncate(limit as usize);
         Ok(all)
@@ -98,11 +100,11 @@ impl Store for MemoryStore {
 fn intents<'a>(
     records: &'a BTreeMap<RecordKey, Versioned>,
     scope: &'a ScopeHash,
-) -> impl Iterator<Item = &'a IntentRecord> {
+) -> impl Iterator<Item = &'a Shared<IntentRecord>> {
     let first = RecordKey::Intent(IntentId(String::new()));
     let theirs = records.range(first..).take_while(|(key, _)| matches!(key, RecordKey::Intent(_)));
     theirs.filter_map(move |(_, versioned)| match &versioned.record {
-        Some(Record::Intent(intent)) if intent.scope == *scope => Some(&**intent),
+        Some(Record::Intent(intent)) if intent.scope == *scope => Some(intent),
         _ => None,
     })
 }

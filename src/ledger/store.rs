@@ -9,6 +9,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::limits::COMMIT_CONFLICTS_MAX;
 use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Versioned, Writes};
+use crate::core::shared::Shared;
 use crate::core::time::{LedgerClock, Readings};
 
 /// Why a store did not do what it was asked.
@@ -58,7 +59,7 @@ pub trait Store {
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
 
     /// A scope's intents in the order they were submitted.
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError>;
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError>;
 
     /// Applies changes in one transaction. A store that can decide inside a transaction of its own does so; this is
     /// the way of all others: read, decide, commit what was decided if nothing has changed, else again.

@@ -9,6 +9,7 @@ use intento::core::intent::{Request, State};
 use intento::core::json::from_text;
 use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, ReferenceName, Versioned, Writes};
+use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Reading, Readings};
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
@@ -159,7 +160,7 @@ async fn the_second_belt_refuses_another_head_for_one_reference() {
     let Ok(Applied::Submitted { intent, .. }) = &done.results[0] else { panic!("{:?}", done.results) };
     let mut thief = (**intent).clone();
     thief.id = IntentId("another".to_owned());
-    let writes: Writes = [(RecordKey::Intent(thief.id.clone()), Record::Intent(Box::new(thief.clone())))].into();
+    let writes: Writes = [(RecordKey::Intent(thief.id.clone()), Record::Intent(Shared::new(thief.clone())))].into();
     let refused = store.commit(&[(RecordKey::Intent(thief.id), 0)].into(), &writes).await;
     assert_eq!(refused, Err(StoreError::Aborted));
 }

@@ -21,6 +21,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+use crate::core::shared::Shared;
 use crate::core::time::Readings;
 use crate::ledger::format::Shelf;
 use crate::ledger::store::{Store, StoreError, Transacted};
@@ -136,7 +137,7 @@ impl Store for IndexedDb {
         self.page("inbox", scope, until_ms, limit).await
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
         let transaction = self.reading(&[Shelf::Intents]).await?;
         let range = bound(scope, 0.0, f64::INFINITY, false)?;
         let request = index(&transaction, "order")?.get_all_with_key_and_limit(&range, limit);
@@ -177,7 +178,7 @@ impl IndexedDb {
         loop {
             let (rows, next_due_at_ms) = self.page_rows(column, scope, until_ms, asked).await?;
             let full = rows.len() >= asked as usize;
-            let due: Vec<IntentRecord> = rows.iter().filter_map(readable_intent).collect();
+            let due: Vec<Shared<IntentRecord>> = rows.iter().filter_map(readable_intent).collect();
             // Rows that cannot be read stay, and must not hide those behind them.
             if due.len() >= limit as usize || !full || u64::from(asked) >= OPEN_INTENTS_MAX {
                 return Ok(DuePage { due, next_due_at_ms, ..DuePage::default() });
@@ -208,10 +209,10 @@ impl IndexedDb {
     }
 }
 
-fn readable_intent(row: &JsValue) -> Option<IntentRecord> {
+fn readable_intent(row: &JsValue) -> Option<Shared<IntentRecord>> {
     let id = member(row, "id")?.as_string()?;
     match decode(&RecordKey::Intent(IntentId(id)), row).record {
-        Some(Record::Intent(intent)) => Some(*intent),
+        Some(Record::Intent(intent)) => Some(intent),
         _ => None,
     }
 }

@@ -101,7 +101,7 @@ impl Engine {
             } else if self.inbox.has_room() {
                 self.inbox.runs.insert(intent.id.clone(), Step::Claiming);
                 let claim = self.claim_to_deliver(intent.id.clone());
-                self.enqueue(Ticket::Delivery(intent.id), Change::Claim(claim));
+                self.enqueue(Ticket::Delivery(intent.id.clone()), Change::Claim(claim));
             }
         }
         let begun = self.inbox.runs.len() > before;

@@ -7,6 +7,7 @@ use crate::core::intent::IntentRecord;
 use crate::core::journal::JournalEvent;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{RecordKey, ReferenceName, Stop};
+use crate::core::shared::Shared;
 
 /// What was provably never sent changes its scope. What may have been sent keeps the scope, and so the credentials, that
 /// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. All or nothing.
@@ -18,7 +19,7 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
         let mut intent = draft.intent(id)?;
         if intent.scope == change.to {
             // This very change ran before (P1.1).
-            moved.push(*intent);
+            moved.push(intent);
             continue;
         }
         if intent.scope != change.from {
@@ -30,16 +31,16 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
         }
         take_reference(draft, &intent, change)?;
         if intent.has_ended() || intent.maybe_sent() {
-            left.push(*intent);
+            left.push(intent);
         } else {
             rescope(draft, &mut intent, change)?;
-            moved.push(*intent);
+            moved.push(intent);
         }
     }
     Ok(Applied::Adopted { moved, left })
 }
 
-fn take_reference(draft: &mut Draft<'_>, intent: &IntentRecord, change: &Adopt) -> Result<(), Stop> {
+fn take_reference(draft: &mut Draft<'_>, intent: &Shared<IntentRecord>, change: &Adopt) -> Result<(), Stop> {
     // Only the head of a chain stands for its reference (P1.5).
     if intent.head_reference.is_none() {
         return Ok(());
@@ -48,7 +49,7 @@ fn take_reference(draft: &mut Draft<'_>, intent: &IntentRecord, change: &Adopt) 
     match draft.reference(&name)? {
         Some(there) if there != intent.id => {
             let ours = draft.intent(&there)?;
-            refuse(Refusal::AdoptConflict { theirs: Box::new(intent.clone()), ours })
+            refuse(Refusal::AdoptConflict { theirs: intent.clone(), ours })
         }
         _ => {
             draft.put_reference(name, intent.id.clone());
@@ -57,7 +58,7 @@ fn take_reference(draft: &mut Draft<'_>, intent: &IntentRecord, change: &Adopt) 
     }
 }
 
-fn rescope(draft: &mut Draft<'_>, intent: &mut IntentRecord, change: &Adopt) -> Result<(), Stop> {
+fn rescope(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>, change: &Adopt) -> Result<(), Stop> {
     let mut from = draft.counters(&change.from)?;
     let mut to = draft.counters(&change.to)?;
     if to.open >= OPEN_INTENTS_MAX {

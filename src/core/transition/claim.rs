@@ -11,6 +11,7 @@ use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
 use crate::core::record::{Payload, RecordKey, Stop};
+use crate::core::shared::Shared;
 use crate::core::window::{Age, WindowStart, age, may_start};
 
 pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
@@ -84,7 +85,7 @@ fn look_again_at(intent: &mut IntentRecord, purpose: Purpose, lease_until_ms: u6
 /// What happens to a sendable intent that must not be sent now: it waits, expires or is held.
 fn instead_of_sending(
     draft: &mut Draft<'_>,
-    intent: &mut IntentRecord,
+    intent: &mut Shared<IntentRecord>,
     contract: &Contract,
     take: &TakeClaim,
 ) -> Result<Option<Applied>, Stop> {
@@ -110,7 +111,7 @@ fn instead_of_sending(
         Age::Fresh => return Ok(None),
     }
     draft.put_intent(intent);
-    Ok(Some(Applied::NotGranted(Box::new(intent.clone()))))
+    Ok(Some(Applied::NotGranted(intent.clone())))
 }
 
 fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeClaim) -> Result<(), Stop> {
@@ -134,7 +135,7 @@ fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeCla
 
 fn grant(
     draft: &mut Draft<'_>,
-    intent: Box<IntentRecord>,
+    intent: Shared<IntentRecord>,
     contract: Rc<Contract>,
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {

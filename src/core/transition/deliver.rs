@@ -9,12 +9,13 @@ use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::{DELIVER_AGAIN_MIN_MS, DELIVER_PRECEDENCE_MS};
 use crate::core::record::Stop;
+use crate::core::shared::Shared;
 use crate::core::time::Stamp;
 
 /// May this realm hand the outcome over now? The one that submitted the intent is the first to try.
-pub(super) fn check(intent: &IntentRecord, take: &TakeClaim, now: &Stamp) -> Result<(), Stop> {
+pub(super) fn check(intent: &Shared<IntentRecord>, take: &TakeClaim, now: &Stamp) -> Result<(), Stop> {
     let Some(due_at_ms) = intent.delivery.due_at_ms else {
-        return refuse(Refusal::WrongState(Box::new(intent.clone())));
+        return refuse(Refusal::WrongState(intent.clone()));
     };
     let others_wait = intent.delivery.tries == 0 && intent.delivery.submitted_by != take.owner;
     let at_ms = due_at_ms.saturating_add(if others_wait { DELIVER_PRECEDENCE_MS } else { 0 });

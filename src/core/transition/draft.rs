@@ -10,6 +10,7 @@ use crate::core::journal::{JournalEntry, JournalEvent};
 use crate::core::key::{ContractHash, IntentId, ScopeHash};
 use crate::core::reach::OriginRecord;
 use crate::core::record::{Counters, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
+use crate::core::shared::Shared;
 use crate::core::time::{LedgerClock, Reading, Stamp};
 
 pub(super) struct Draft<'a> {
@@ -82,19 +83,19 @@ impl<'a> Draft<'a> {
     }
 
     /// The intent of that id; it must exist.
-    pub(super) fn intent(&self, id: &IntentId) -> Result<Box<IntentRecord>, Stop> {
+    pub(super) fn intent(&self, id: &IntentId) -> Result<Shared<IntentRecord>, Stop> {
         match self.find_intent(id)? {
             Some(intent) => Ok(intent),
             None => refuse(Refusal::UnknownIntent),
         }
     }
 
-    pub(super) fn find_intent(&self, id: &IntentId) -> Result<Option<Box<IntentRecord>>, Stop> {
+    pub(super) fn find_intent(&self, id: &IntentId) -> Result<Option<Shared<IntentRecord>>, Stop> {
         read!(self, RecordKey::Intent(id.clone()), Record::Intent)
     }
 
-    pub(super) fn put_intent(&mut self, intent: &IntentRecord) {
-        self.writes.insert(RecordKey::Intent(intent.id.clone()), Record::Intent(Box::new(intent.clone())));
+    pub(super) fn put_intent(&mut self, intent: &Shared<IntentRecord>) {
+        self.writes.insert(RecordKey::Intent(intent.id.clone()), Record::Intent(intent.clone()));
     }
 
     pub(super) fn reference(&self, name: &ReferenceName) -> Result<Option<IntentId>, Stop> {

@@ -9,6 +9,7 @@ use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Payload, RecordKey, ReferenceName, Stop};
+use crate::core::shared::Shared;
 
 /// Same scope, operation and reference is the same intent; with another fingerprint it is a conflict.
 pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, Stop> {
@@ -36,7 +37,7 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
 /// (P8.2). Once it is proved that nothing came of that one and nothing will, this is its successor, the only one.
 fn in_place_of_a_foreign_one(
     draft: &mut Draft<'_>,
-    mut foreign: Box<IntentRecord>,
+    mut foreign: Shared<IntentRecord>,
     submit: &Submit,
 ) -> Result<Applied, Stop> {
     if !foreign.state.safe_to_replace() || foreign.successor.is_some() {
@@ -46,7 +47,7 @@ fn in_place_of_a_foreign_one(
     draft.journal(&mut foreign, JournalEvent::Replaced { successor: submit.intent.clone(), reason });
     foreign.successor = Some(submit.intent.clone());
     draft.put_intent(&foreign);
-    let intent = create(draft, submit, Some(foreign.id))?;
+    let intent = create(draft, submit, Some(foreign.id.clone()))?;
     Ok(Applied::Submitted { intent, created: true })
 }
 
@@ -88,7 +89,7 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     predecessor.successor = Some(submit.intent.clone());
     predecessor.head_reference = None;
     draft.put_intent(&predecessor);
-    let intent = create(draft, submit, Some(predecessor.id))?;
+    let intent = create(draft, submit, Some(predecessor.id.clone()))?;
     Ok(Applied::Submitted { intent, created: true })
 }
 
@@ -103,7 +104,7 @@ fn needs(submit: &Submit) -> Vec<RecordKey> {
     needs
 }
 
-fn same_decision(intent: Box<IntentRecord>, submit: &Submit) -> Result<Applied, Stop> {
+fn same_decision(intent: Shared<IntentRecord>, submit: &Submit) -> Result<Applied, Stop> {
     if intent.fingerprint == submit.fingerprint {
         Ok(Applied::Submitted { intent, created: false })
     } else {
@@ -111,7 +112,7 @@ fn same_decision(intent: Box<IntentRecord>, submit: &Submit) -> Result<Applied, 
     }
 }
 
-fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<Box<IntentRecord>, Stop> {
+fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<Shared<IntentRecord>, Stop> {
     let name = reference_name(submit);
     let mut counters = draft.counters(&submit.scope)?;
     if counters.open >= OPEN_INTENTS_MAX {
@@ -121,7 +122,7 @@ fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>)
     counters.submitted += 1;
     draft.put_counters(&submit.scope, counters);
 
-    let mut intent = Box::new(new_intent(draft, submit, name.as_ref(), counters.submitted));
+    let mut intent = Shared::new(new_intent(draft, submit, name.as_ref(), counters.submitted));
     draft.journal(&mut intent, JournalEvent::Submitted);
     if let Some(predecessor) = predecessor {
         draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.clone() });

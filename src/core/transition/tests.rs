@@ -157,7 +157,7 @@ impl Bench {
         self.facts += 1;
         let facts = facts(grant, &format!("fact-{}", self.facts), observation);
         match self.apply(&Change::Record(Box::new(facts))) {
-            Ok(Applied::Recorded { intent, .. }) => *intent,
+            Ok(Applied::Recorded { intent, .. }) => (*intent).clone(),
             other => panic!("not recorded: {other:?}"),
         }
     }

@@ -9,6 +9,7 @@ use intento::core::intent::{Evidence, IntentRecord, Purpose, State};
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::record::Content;
 use intento::core::record::{Record, RecordKey};
+use intento::core::shared::Shared;
 use intento::core::time::LedgerClock;
 
 use crate::ledger::Ledger;
@@ -19,7 +20,7 @@ use crate::world::{RealmNo, World};
 
 #[derive(Debug, Default)]
 pub struct Laws {
-    known: BTreeMap<IntentId, IntentRecord>,
+    known: BTreeMap<IntentId, Shared<IntentRecord>>,
     open: BTreeMap<ScopeHash, u64>,
     clock: Option<LedgerClock>,
     sent: BTreeMap<IntentId, FirstSend>,
@@ -41,7 +42,7 @@ struct FirstSend {
 impl Laws {
     /// Every intent as it was last written.
     pub fn intents(&self) -> impl Iterator<Item = &IntentRecord> {
-        self.known.values()
+        self.known.values().map(|intent| &**intent)
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything there is to know at a send")]
@@ -71,7 +72,7 @@ impl Laws {
             assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
         }
         self.same_bytes(&intent, now_ms, dispatch, &contract_of(ledger, &intent), seed);
-        self.sends.entry(intent.id).or_default().push(dispatch.attempt);
+        self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);
     }
 
     /// Laws 2 and 7.

@@ -7,6 +7,7 @@ use intento::core::input::DuePage;
 use intento::core::intent::IntentRecord;
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+use intento::core::shared::Shared;
 use intento::core::time::LedgerClock;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
@@ -33,7 +34,7 @@ pub struct Ledger {
     damaged: RefCell<Vec<RecordKey>>,
     pub reads: RefCell<u64>,
     /// Intents written since the laws last looked.
-    written: RefCell<Vec<IntentRecord>>,
+    written: RefCell<Vec<Shared<IntentRecord>>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
 }
@@ -68,14 +69,14 @@ impl Ledger {
         found.into_iter().next().and_then(|versioned| versioned.record)
     }
 
-    pub fn intent(&self, id: &IntentId) -> Option<IntentRecord> {
+    pub fn intent(&self, id: &IntentId) -> Option<Shared<IntentRecord>> {
         match self.record(&RecordKey::Intent(id.clone())) {
-            Some(Record::Intent(intent)) => Some(*intent),
+            Some(Record::Intent(intent)) => Some(intent),
             _ => None,
         }
     }
 
-    pub fn intents(&self) -> Vec<IntentRecord> {
+    pub fn intents(&self) -> Vec<Shared<IntentRecord>> {
         self.store.intents()
     }
 
@@ -86,14 +87,14 @@ impl Ledger {
         }
     }
 
-    pub fn take_written(&self) -> Vec<IntentRecord> {
+    pub fn take_written(&self) -> Vec<Shared<IntentRecord>> {
         self.written.take()
     }
 
     async fn write(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
         self.store.commit(expected, writes).await?;
         let intents = writes.values().filter_map(|record| match record {
-            Record::Intent(intent) => Some((**intent).clone()),
+            Record::Intent(intent) => Some(intent.clone()),
             _ => None,
         });
         self.written.borrow_mut().extend(intents);
@@ -153,7 +154,7 @@ impl Store for Ledger {
         Ok(page)
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<IntentRecord>, StoreError> {
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
         self.store.list(scope, limit).await
     }
 }

@@ -137,7 +137,8 @@ pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSe
     calm(&mut world);
     let end_ms = world.now_ms + CALM_MS;
     world.run_until(end_ms, World::is_settled);
-    let stuck = world.ledger.intents().iter().filter(|intent| !is_at_an_end(intent)).map(describe).collect();
+    let stuck =
+        world.ledger.intents().iter().filter(|intent| !is_at_an_end(intent)).map(|intent| describe(intent)).collect();
     // What is still on the wire arrives, and changes nothing.
     world.run_for(LAST_PACKETS_MS);
     world.check_the_end();
@@ -249,7 +250,7 @@ fn adopt(world: &mut World, realm: RealmNo, to: ScopeHash) {
     }
     let mut intents = world.ledger.intents();
     intents.retain(|intent| intent.scope == from);
-    let intents = intents.into_iter().map(|intent| intent.id).collect();
+    let intents = intents.into_iter().map(|intent| intent.id.clone()).collect();
     world.steer(realm, Change::Adopt(Adopt { from, to, intents }));
 }
 

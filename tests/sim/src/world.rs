@@ -11,6 +11,7 @@ use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
+use intento::core::shared::Shared;
 use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
 use intento::core::time::{Readings, RealmClock};
 use intento::ledger::store::{Store, commit_batch};
@@ -60,7 +61,7 @@ pub struct World {
     /// What callers were told of their tickets.
     pub done: BTreeMap<u64, Result<Applied, CommitError>>,
     /// What the app was told: realm, intent, durable.
-    pub told: Vec<(RealmNo, IntentRecord, bool)>,
+    pub told: Vec<(RealmNo, Shared<IntentRecord>, bool)>,
     pub counts: Counts,
     /// Everything takes 1 ms, or up to this much if larger.
     pub latency_max_ms: u64,
@@ -243,7 +244,7 @@ impl World {
     }
 
     pub fn intent(&self, id: &IntentId) -> IntentRecord {
-        self.ledger.intent(id).unwrap()
+        (*self.ledger.intent(id).unwrap()).clone()
     }
 
     pub fn state_of(&self, ticket: u64) -> State {
@@ -306,7 +307,7 @@ impl World {
             }
             Event::Load(realm, intent) => {
                 let input = match self.ledger.intent(&intent) {
-                    Some(record) => Input::Loaded(Box::new(record)),
+                    Some(record) => Input::Loaded(record),
                     None => Input::NotLoaded(intent),
                 };
                 self.input(realm, input);
@@ -402,7 +403,7 @@ impl World {
             Effect::Deliver { intent, .. } => {
                 self.delivered.push((realm, intent.id.clone(), intent.state.clone()));
                 if let Some(ok) = (self.handler)(self.delivered.len()) {
-                    self.later(Event::Input(realm, Input::Delivered { intent: intent.id, ok }));
+                    self.later(Event::Input(realm, Input::Delivered { intent: intent.id.clone(), ok }));
                 }
             }
             Effect::Load(intent) => {
@@ -428,7 +429,7 @@ impl World {
             Effect::Reconcile { intent } => {
                 self.asked_about.push(intent.id.clone());
                 let finding = self.found(&intent);
-                self.later(Event::Input(realm, Input::Found { intent: intent.id, finding, answer: None }));
+                self.later(Event::Input(realm, Input::Found { intent: intent.id.clone(), finding, answer: None }));
             }
             Effect::Send(dispatch) if self.is_lookup(&dispatch) => {
                 let key = dispatch.headers.iter().find(|(name, _)| name == "Idempotency-Key");
@@ -462,7 +463,7 @@ impl World {
             Effect::Changed { intent, durable, .. } => {
                 let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
                 assert!(!durable || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
-                self.told.push((realm, *intent, durable));
+                self.told.push((realm, intent, durable));
             }
             Effect::Nudge(intent) => {
                 let others = if self.messages_lost { Vec::new() } else { self.realms() };
@@ -493,8 +494,9 @@ impl World {
     }
 
     fn is_lookup(&self, dispatch: &Dispatch) -> bool {
-        let claim = self.ledger.intent(&dispatch.intent).and_then(|intent| intent.claim);
-        claim.is_some_and(|claim| claim.purpose == Purpose::Reconcile)
+        self.ledger
+            .intent(&dispatch.intent)
+            .is_some_and(|intent| intent.claim.as_ref().is_some_and(|claim| claim.purpose == Purpose::Reconcile))
     }
 
     /// Does an answer wait for this tab that it has not recorded?

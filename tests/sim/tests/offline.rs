@@ -358,7 +358,7 @@ fn p3_a_tab_that_only_reads_follows_the_ledgers_clock() {
     world.close(wild);
     world.network.probes_pass = true;
     world.run_for(2 * HOUR);
-    let state = world.ledger.intents().remove(0).state;
+    let state = world.ledger.intents()[0].state.clone();
     assert!(matches!(state, State::Succeeded { .. }), "{state:?} at {:?}", world.engine(reader).stamp());
 }
 

@@ -5,6 +5,7 @@ use crate::core::change::{Adopt, Replace};
 use crate::core::contract::tests::json;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Counters, ReferenceName};
+use crate::core::shared::Shared;
 
 fn guest() -> ScopeHash {
     ScopeHash::of("guest-7")
@@ -72,7 +73,7 @@ fn p8_2_what_is_proved_to_have_come_to_nothing_is_decided_anew_once() {
     assert!(matches!(blocked, Err(Refusal::ReferenceConflict(_))), "not while it is unknown");
     let mut proved = bench.intent(&guest_id);
     proved.state = State::NotApplied;
-    let record = Some(Record::Intent(Box::new(proved)));
+    let record = Some(Record::Intent(Shared::new(proved)));
     bench.records.insert(RecordKey::Intent(guest_id.clone()), Versioned { version: 99, record });
 
     let created = bench.apply(&Change::Submit(Box::new(anew(9))));
@@ -95,7 +96,7 @@ fn p8_2_a_reference_that_both_have_adopts_nothing() {
     bench.apply(&Change::Submit(Box::new(ours.clone()))).unwrap();
     match bench.apply(&adopt(&[1, 2])) {
         Err(Refusal::AdoptConflict { theirs, ours: there }) => {
-            assert_eq!((theirs.id, there.id), (submit(2).intent, ours.intent));
+            assert_eq!((theirs.id.clone(), there.id.clone()), (submit(2).intent, ours.intent));
         }
         other => panic!("{other:?}"),
     }

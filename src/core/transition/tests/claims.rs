@@ -5,6 +5,7 @@ use crate::core::contract::Windows;
 use crate::core::contract::tests::{json, with_header};
 use crate::core::intent::{Cause, Evidence, Replay};
 use crate::core::limits::{ATTEMPTS_MAX, RETRY_AFTER_MAX_MS};
+use crate::core::shared::Shared;
 
 fn all_states() -> Vec<State> {
     vec![
@@ -28,7 +29,7 @@ fn force(bench: &mut Bench, state: State) -> IntentId {
     let id = intent.id.clone();
     intent.delivery.due_at_ms = state.is_terminal().then_some(START);
     intent.state = state;
-    let record = Some(Record::Intent(Box::new(intent)));
+    let record = Some(Record::Intent(Shared::new(intent)));
     bench.records.insert(RecordKey::Intent(id.clone()), Versioned { version: 7, record });
     id
 }

@@ -5,6 +5,7 @@ use crate::core::contract::tests::{echoing, html, json, marked, mismatch, with_h
 use crate::core::contract::{Facts, Refusal as RefusalRules};
 use crate::core::intent::{Cause, Evidence, Replay};
 use crate::core::limits::{ATTEMPTS_KEPT, ATTEMPTS_MAX, IN_PROGRESS_REPEATS_MAX, UNCLEAR_REPEATS_MAX};
+use crate::core::shared::Shared;
 
 fn reply(facts: Facts) -> Observation {
     Observation::Reply(facts)
@@ -226,7 +227,7 @@ fn p5_6_late_evidence_turns_a_mismatch_once() {
     late.history.attempts[0].state = AttemptState::Open;
     bench.records.insert(
         RecordKey::Intent(late.id.clone()),
-        Versioned { version: 9, record: Some(Record::Intent(Box::new(late))) },
+        Versioned { version: 9, record: Some(Record::Intent(Shared::new(late))) },
     );
     assert_eq!(bench.tell(&first, reply(json(201))).state, succeeded(Replay::Unknown));
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::core::contract::Facts;
 use crate::core::contract::tests::{echoing, html, json, marked};
 use crate::core::reach::OriginRecord;
+use crate::core::shared::Shared;
 
 #[test]
 fn p1_3_a_claim_run_again_is_the_same_claim_with_a_new_lease() {
@@ -31,7 +32,7 @@ fn p1_1_a_claim_that_is_over_is_not_made_again() {
     bench.tell(&grant, Observation::Fault(Fault::Network));
     bench.wait(BACKOFF_CAP_MS);
     let before = bench.only();
-    assert_eq!(bench.apply(&claim), Err(Refusal::WrongState(Box::new(before.clone()))));
+    assert_eq!(bench.apply(&claim), Err(Refusal::WrongState(Shared::new(before.clone()))));
     assert_eq!(bench.only(), before);
 }
 

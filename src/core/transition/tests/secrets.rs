@@ -6,6 +6,7 @@ use crate::core::contract::FactValue;
 use crate::core::contract::tests::{echoing, json, with_header, with_value};
 use crate::core::effect::{Dispatch, Effect};
 use crate::core::input::{Authorized, Credentials, DuePage, Input, Ticket};
+use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
 
 const CANARY: &str = "canary";
@@ -81,12 +82,15 @@ fn law_11_debug_shows_no_secret() {
         format!("{:?}", Effect::Send(Box::new(dispatch))),
         format!("{:?}", Effect::Commit { batch, clock }),
         format!("{:?}", Effect::Done { ticket: 1, result: Ok(Applied::Claimed(Box::new(grant.clone()))) }),
-        format!("{:?}", Effect::Changed { intent: Box::new(record.clone()), durable: false, answer: answer.clone() }),
+        format!(
+            "{:?}",
+            Effect::Changed { intent: Shared::new(record.clone()), durable: false, answer: answer.clone() }
+        ),
         format!("{:?}", Input::Authorized { intent: record.id.clone(), outcome: Authorized::Granted(credentials) }),
         format!("{:?}", Input::Submit { ticket: 1, submit: Box::new(submit.clone()) }),
-        format!("{:?}", Input::Due(DuePage { due: vec![record.clone()], ..DuePage::default() })),
-        format!("{:?}", Input::Loaded(Box::new(record.clone()))),
-        format!("{:?}", Refusal::ReferenceConflict(Box::new(record.clone()))),
+        format!("{:?}", Input::Due(DuePage { due: vec![Shared::new(record.clone())], ..DuePage::default() })),
+        format!("{:?}", Input::Loaded(Shared::new(record.clone()))),
+        format!("{:?}", Refusal::ReferenceConflict(Shared::new(record.clone()))),
     ]);
     let observation = match change {
         Change::Record(facts) => facts.observation,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Counters, ReferenceName};
+use crate::core::shared::Shared;
 
 fn again(number: u8, as_number: u8) -> Change {
     let intent = submit(as_number).intent;
@@ -28,7 +29,7 @@ fn p1_two_submits_of_one_reference_in_one_batch_are_one_intent() {
     let results = bench.batch(&[again(1, 1), again(1, 2), again(1, 3)]);
     let first = bench.only();
     for (place, result) in results.into_iter().enumerate() {
-        let wanted = Applied::Submitted { intent: Box::new(first.clone()), created: place == 0 };
+        let wanted = Applied::Submitted { intent: Shared::new(first.clone()), created: place == 0 };
         assert_eq!(result, Ok(wanted));
     }
     assert_eq!(first.key, submit(1).key, "the first key stays");
@@ -40,7 +41,7 @@ fn p1_another_payload_is_a_conflict_and_changes_nothing() {
     let before = bench.records.clone();
     let other = Submit { reference: submit(1).reference, ..submit(2) };
     let refused = bench.apply(&Change::Submit(Box::new(other.clone())));
-    assert_eq!(refused, Err(Refusal::ReferenceConflict(Box::new(bench.only()))));
+    assert_eq!(refused, Err(Refusal::ReferenceConflict(Shared::new(bench.only()))));
     assert_eq!(bench.records, before);
 
     let in_one_batch = Bench::new().batch(&[again(1, 1), Change::Submit(Box::new(other))]);

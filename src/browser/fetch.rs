@@ -83,7 +83,7 @@ fn init(dispatch: &Dispatch, opening: &Opening) -> JsValue {
     let pair = |(name, value): &(String, String)| Array::of2(&JsValue::from_str(name), &JsValue::from_str(value));
     let headers: Array = dispatch.headers.iter().map(pair).collect();
     if opening.session == Session::Cookie {
-        headers.push(&pair(&(SCOPE_HEADER.to_owned(), opening.scope.0.clone())));
+        headers.push(&pair(&(SCOPE_HEADER.to_owned(), opening.scope.0.to_string())));
     }
     let credentials = if opening.session == Session::None { "omit" } else { "include" };
     let init = object(&[

@@ -447,6 +447,6 @@ impl Engine {
     /// A name that no other realm and no other moment makes.
     fn make_name(&mut self) -> ChangeId {
         self.names_made += 1;
-        ChangeId([&self.settings.owner.0, "-", &self.names_made.to_string()].concat())
+        ChangeId([&self.settings.owner.0, "-", &self.names_made.to_string()].concat().into())
     }
 }

@@ -1,6 +1,7 @@
 //! The idempotency key, and the other names that are made once with an intent.
 
 use core::fmt;
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
@@ -21,7 +22,7 @@ impl fmt::Debug for RandomBits {
 /// An idempotency key as it travels: rendered once, stored with the intent, never regenerated (law 2).
 /// Its `Debug` is the hash (law 11).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct Key(Rc<str>);
 
 json!(text Key);
 
@@ -31,9 +32,9 @@ impl Key {
     pub fn render(bits: RandomBits, rules: &KeyRules) -> Self {
         let alphabet = rules.alphabet.as_deref().unwrap_or_default();
         Self(match rules.format {
-            KeyFormat::Uuid => uuid(bits),
-            KeyFormat::Hex32 => hex(&bits.0),
-            KeyFormat::Alphabet => digits(bits, alphabet.as_bytes(), rules.min_length.unwrap_or(0)),
+            KeyFormat::Uuid => uuid(bits).into(),
+            KeyFormat::Hex32 => hex(&bits.0).into(),
+            KeyFormat::Alphabet => digits(bits, alphabet.as_bytes(), rules.min_length.unwrap_or(0)).into(),
         })
     }
 
@@ -56,7 +57,7 @@ impl Key {
     /// Another key for every retry: what no client may do, so that a demonstration can be seen to fail.
     #[cfg(feature = "break-new-key")]
     pub fn broken_for_retry(&self, attempt: u32) -> Self {
-        if attempt == 1 { self.clone() } else { Self(format!("{}-{attempt}", self.0)) }
+        if attempt == 1 { self.clone() } else { Self(format!("{}-{attempt}", self.0).into()) }
     }
 
     /// The first 12 hex digits of SHA-256 of the key: what may appear in logs.
@@ -75,7 +76,7 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub String);
+        pub struct $name(pub Rc<str>);
 
         json!(text $name);
 
@@ -114,13 +115,13 @@ name!(
 
 impl IntentId {
     pub fn new(bits: RandomBits) -> Self {
-        Self(uuid(bits))
+        Self(uuid(bits).into())
     }
 }
 
 impl RealmId {
     pub fn new(bits: RandomBits) -> Self {
-        Self(hex(&bits.0))
+        Self(hex(&bits.0).into())
     }
 }
 
@@ -153,13 +154,13 @@ impl Fingerprint {
 }
 
 /// SHA-256 over length-prefixed parts: no two lists of parts share an input.
-fn hash_hex(parts: &[&[u8]]) -> String {
+fn hash_hex(parts: &[&[u8]]) -> Rc<str> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hex(hash.finalize().as_slice())
+    hex(hash.finalize().as_slice()).into()
 }
 
 /// The bits as a number in the alphabet's base, its first character filling up to `least` in front.
@@ -230,7 +231,7 @@ mod tests {
     /// As a server's log makes it: `printf %s "$key" | sha256sum | cut -c1-12`.
     #[test]
     fn a_short_hash_is_that_of_the_bare_key() {
-        assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".to_owned()).short_hash(), "a22ecb52e148");
+        assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".into()).short_hash(), "a22ecb52e148");
     }
 
     #[test]

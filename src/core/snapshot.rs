@@ -4,12 +4,13 @@ use super::attempt::{Attempt, AttemptState};
 use super::contract::{AnswerClass, AttemptReading, Fault};
 use super::intent::{Cause, HeldReason, IntentRecord, Purpose, State};
 use super::json::json;
+use super::key::IntentId;
 use super::time::Stamp;
 
 /// What is known of an intent at one moment. Times are epoch milliseconds of the device's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    pub id: String,
+    pub id: IntentId,
     pub operation: String,
     pub reference: Option<String>,
     /// A state of design section 2; `sending` while a send lease lives.
@@ -27,9 +28,9 @@ pub struct Snapshot {
     /// The app has asked what became of it, and has no answer yet.
     pub reconciling: bool,
     /// The intent that this one took the place of.
-    pub predecessor: Option<String>,
+    pub predecessor: Option<IntentId>,
     /// The intent that took this one's place.
-    pub successor: Option<String>,
+    pub successor: Option<IntentId>,
 }
 
 json!(write struct Snapshot {
@@ -141,7 +142,7 @@ impl Snapshot {
             _ => (None, None),
         };
         Self {
-            id: intent.id.0.clone(),
+            id: intent.id.clone(),
             operation: intent.operation.clone(),
             reference: intent.reference.clone(),
             state: if sending { "sending" } else { intent.state.name() },
@@ -156,8 +157,8 @@ impl Snapshot {
             attempts: intent.history.attempts.iter().map(AttemptView::of).collect(),
             contradicted: intent.contradicted,
             reconciling: intent.reconciling.asked,
-            predecessor: intent.predecessor.as_ref().map(|id| id.0.clone()),
-            successor: intent.successor.as_ref().map(|id| id.0.clone()),
+            predecessor: intent.predecessor.clone(),
+            successor: intent.successor.clone(),
         }
     }
 }

@@ -49,12 +49,12 @@ impl RecordKey {
     /// Its name on that shelf. Journal entries of one intent sort in their order.
     pub fn name(&self) -> String {
         match self {
-            Self::Intent(id) | Self::Payload(id) => id.0.clone(),
+            Self::Intent(id) | Self::Payload(id) => id.0.to_string(),
             Self::Journal(id, sequence) => {
                 let digits = sequence.to_string();
                 [&id.0, "/", "0000000000".get(digits.len()..).unwrap_or_default(), &digits].concat()
             }
-            Self::Contract(hash) => hash.0.clone(),
+            Self::Contract(hash) => hash.0.to_string(),
             Self::Clock => "clock".to_owned(),
             Self::Counters(scope) => ["counters/", &scope.0].concat(),
             Self::Reference(name) => ["reference/", &name.0].concat(),
@@ -136,7 +136,7 @@ impl Columns {
 
     fn with_intent(self, intent: &IntentRecord) -> Self {
         Self {
-            scope: Some(intent.scope.0.clone()),
+            scope: Some(intent.scope.0.to_string()),
             due: intent.due_at_ms,
             inbox: intent.delivery.due_at_ms,
             sequence: Some(intent.sequence),
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_record_survives_its_text() {
-        let (id, now) = (IntentId("an-intent".to_owned()), Stamp { at_ms: u64::MAX, epoch: 1, wall_ms: 0 });
+        let (id, now) = (IntentId("an-intent".into()), Stamp { at_ms: u64::MAX, epoch: 1, wall_ms: 0 });
         let counters = Counters { submitted: 2, open: 1 };
         let origin = OriginRecord { last_answer: Some(now), answered: true, ..OriginRecord::default() };
         let event = JournalEvent::Abandoned { reason: "the customer left".to_owned() };
@@ -184,7 +184,7 @@ mod tests {
         {
             let body = Body { media_type: "application/octet-stream".to_owned(), content };
             let payload = Payload { body: Some(body), answer: Some((3, answer.clone())) };
-            survives(&RecordKey::Payload(IntentId("an-intent".to_owned())), Record::Payload(payload));
+            survives(&RecordKey::Payload(IntentId("an-intent".into())), Record::Payload(payload));
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
             assert_eq!(Record::from_text(&counters, text), Record::Undecodable, "{text}");
         }
         let body = r#"{"body":{"media_type":"","content":{"bytes":"ā"}},"answer":null}"#;
-        let payload = RecordKey::Payload(IntentId("an-intent".to_owned()));
+        let payload = RecordKey::Payload(IntentId("an-intent".into()));
         assert_eq!(Record::from_text(&payload, body), Record::Undecodable);
     }
 }

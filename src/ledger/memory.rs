@@ -101,7 +101,7 @@ fn intents<'a>(
     records: &'a BTreeMap<RecordKey, Versioned>,
     scope: &'a ScopeHash,
 ) -> impl Iterator<Item = &'a Shared<IntentRecord>> {
-    let first = RecordKey::Intent(IntentId(String::new()));
+    let first = RecordKey::Intent(IntentId("".into()));
     let theirs = records.range(first..).take_while(|(key, _)| matches!(key, RecordKey::Intent(_)));
     theirs.filter_map(move |(_, versioned)| match &versioned.record {
         Some(Record::Intent(intent)) if intent.scope == *scope => Some(intent),
@@ -113,7 +113,7 @@ fn intents<'a>(
 fn takes_a_head(records: &BTreeMap<RecordKey, Versioned>, writes: &Writes, record: &Record) -> bool {
     let Record::Intent(new) = record else { return false };
     let Some(head) = &new.head_reference else { return false };
-    let first = RecordKey::Intent(IntentId(String::new()));
+    let first = RecordKey::Intent(IntentId("".into()));
     let all = records.range(first..).take_while(|(key, _)| matches!(key, RecordKey::Intent(_)));
     all.into_iter().any(|(key, versioned)| match writes.get(key).or(versioned.record.as_ref()) {
         Some(Record::Intent(old)) => old.id != new.id && old.head_reference.as_ref() == Some(head),

@@ -24,7 +24,7 @@ async fn p8_1_cookies_stay_at_home_unless_the_app_says_otherwise() {
 
 #[wasm_bindgen_test]
 async fn p8_1_a_cookie_session_is_bound_to_its_scope() {
-    let hash = ScopeHash::of("cookie-session").0;
+    let hash = ScopeHash::of("cookie-session").to_string();
     assert_eq!(sent_with("cookie-session", r#","session":"cookie""#).await, ("include".to_owned(), Some(hash)));
 }
 

@@ -257,7 +257,7 @@ macro_rules! json {
 
         impl $crate::core::json::FromJson for $type {
             fn read(value: Option<$crate::core::json::Value>, reader: &mut $crate::core::json::Reader) -> Self {
-                Self(reader.text(value))
+                Self(reader.text(value).into())
             }
         }
     };

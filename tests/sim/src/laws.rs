@@ -1,6 +1,7 @@
 //! The laws that every world keeps, checked at every send and after every commit.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use intento::core::attempt::AttemptState;
 use intento::core::contract::Contract;
@@ -36,7 +37,10 @@ pub struct Laws {
 #[derive(Debug)]
 struct FirstSend {
     at_ms: u64,
-    wire: (String, Vec<(String, String)>, Option<Content>),
+    url: String,
+    /// Without credentials.
+    headers: Vec<(String, String)>,
+    body: Option<Content>,
 }
 
 impl Laws {
@@ -65,7 +69,7 @@ impl Laws {
         assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
         if !self.clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
             let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
-            assert_eq!(claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
+            assert_eq!(*claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
             assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
             let has_lock = !claim.lock_held || locks.holds(realm, &intent.id);
             assert!(has_lock, "seed {seed}: P2.5: the claim has ended with its lock");
@@ -77,13 +81,17 @@ impl Laws {
 
     /// Laws 2 and 7.
     fn same_bytes(&mut self, intent: &IntentRecord, now_ms: u64, dispatch: &Dispatch, contract: &Contract, seed: u64) {
-        let mut headers = dispatch.headers.clone();
-        headers.retain(|(name, _)| name != "authorization");
+        let headers = || dispatch.headers.iter().filter(|(name, _)| name != "authorization");
         let key = intent.carrier.header(&intent.key).expect("a key that travels in a header");
-        assert!(headers.contains(&key), "seed {seed}: law 2: the stored key travels");
-        let wire = (dispatch.url.clone(), headers, dispatch.body.clone());
-        let first = self.sent.entry(intent.id.clone()).or_insert(FirstSend { at_ms: now_ms, wire: wire.clone() });
-        assert!(first.wire == wire, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
+        assert!(headers().any(|header| *header == key), "seed {seed}: law 2: the stored key travels");
+        let first = self.sent.entry(intent.id.clone()).or_insert_with(|| FirstSend {
+            at_ms: now_ms,
+            url: dispatch.url.clone(),
+            headers: headers().cloned().collect(),
+            body: dispatch.body.clone(),
+        });
+        let same = first.url == dispatch.url && first.body == dispatch.body && headers().eq(&first.headers);
+        assert!(same, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
         if self.unseen_step.is_some() {
             return;
         }
@@ -120,9 +128,9 @@ impl Laws {
     }
 }
 
-fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Contract {
+fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Rc<Contract> {
     match ledger.record(&RecordKey::Contract(intent.contract.clone())) {
-        Some(Record::Contract(contract)) => contract.as_ref().clone(),
+        Some(Record::Contract(contract)) => contract,
         _ => panic!("the contract is stored with its intent"),
     }
 }
@@ -142,17 +150,17 @@ fn alone(intent: &IntentRecord, seed: u64) {
     assert!(!intent.has_ended() || may_be_asked || intent.due_at_ms.is_none(), "seed {seed}: law 6: ended and due");
 }
 
+/// What is made with an intent, and stays.
+fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq + use<'a> {
+    // Only what was never sent changes its scope, and its place in it (P8.2).
+    let place = before.maybe_sent().then_some((&intent.scope, intent.sequence));
+    let made = (&intent.id, place, &intent.operation, &intent.reference, intent.created, intent.expires_in_ms);
+    (made, &intent.key, &intent.carrier, &intent.contract, &intent.fingerprint, &intent.request)
+}
+
 /// What no change may do to a record.
 fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
-    let frozen = |it: &IntentRecord| {
-        // Only what was never sent changes its scope, and its place in it (P8.2).
-        let place = before.maybe_sent().then(|| (it.scope.clone(), it.sequence));
-        let made = (it.id.clone(), place, it.operation.clone(), it.reference.clone(), it.created);
-        let wire =
-            (it.key.clone(), it.carrier.clone(), it.contract.clone(), it.fingerprint.clone(), it.request.clone());
-        (made, wire, it.expires_in_ms)
-    };
-    assert!(frozen(before) == frozen(after), "seed {seed}: law 2: a write-once member changed");
+    assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
     if before.state.is_definite() {
@@ -185,14 +193,16 @@ impl World {
         for intent in self.ledger.intents() {
             // More than once is `after_effect`'s.
             let paid = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0).min(1);
-            let said = format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
+            let said = || format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
             match &intent.state {
-                State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {said}"),
-                State::NotApplied | State::Cancelled | State::Expired => assert_eq!(paid, 0, "law 4: not paid: {said}"),
-                State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {said}"),
+                State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {}", said()),
+                State::NotApplied | State::Cancelled | State::Expired => {
+                    assert_eq!(paid, 0, "law 4: not paid: {}", said());
+                }
+                State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {}", said()),
                 _ => {}
             }
-            assert!(intent.state.safe_to_replace() || intent.successor.is_none(), "law 3: succeeded by: {said}");
+            assert!(intent.state.safe_to_replace() || intent.successor.is_none(), "law 3: succeeded by: {}", said());
         }
     }
 }

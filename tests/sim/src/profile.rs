@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use intento::core::change::ContractSnapshot;
 use intento::core::contract::{Contract, Facts};
 use intento::core::json::from_text;
+use intento::core::key::ContractHash;
 
 use crate::server::decide::{CAREFUL, End, OtherPayload, PastRetention, Policy, Repetition};
 use crate::server::{html, json, with_header, with_type, with_value};
@@ -53,14 +55,16 @@ impl Profile {
     }
 
     /// The contract that an app chooses for it. Read once a thread: lives are short.
-    pub fn contract(self) -> Contract {
+    pub fn contract(self) -> ContractSnapshot {
         thread_local! {
-            static READ: RefCell<BTreeMap<&'static str, Contract>> = const { RefCell::new(BTreeMap::new()) };
+            static READ: RefCell<BTreeMap<&'static str, ContractSnapshot>> = const { RefCell::new(BTreeMap::new()) };
         }
-        READ.with_borrow_mut(|read| {
-            let parse = || from_text(self.contract_text()).expect("a contract that ships can be read");
-            read.entry(self.name()).or_insert_with(parse).clone()
-        })
+        READ.with_borrow_mut(|read| read.entry(self.name()).or_insert_with(|| self.read_contract()).clone())
+    }
+
+    fn read_contract(self) -> ContractSnapshot {
+        let contract: Contract = from_text(self.contract_text()).expect("a contract that ships can be read");
+        ContractSnapshot { hash: ContractHash::of(self.name()), contract: contract.into() }
     }
 
     fn contract_text(self) -> &'static str {

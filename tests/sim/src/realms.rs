@@ -43,7 +43,7 @@ impl World {
         let realm = self.realms_opened;
         let mut settings = Settings {
             scope: ScopeHash::of(scope),
-            owner: RealmId(format!("realm-{realm}")),
+            owner: RealmId(format!("realm-{realm}").into()),
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
             attempt_ms: ATTEMPT_MS,
             windows: self.contract.contract.windows(),

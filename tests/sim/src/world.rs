@@ -10,7 +10,7 @@ use intento::core::contract::{Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
-use intento::core::key::{ContractHash, IntentId, RandomBits, RealmId};
+use intento::core::key::{IntentId, RandomBits, RealmId};
 use intento::core::shared::Shared;
 use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
 use intento::core::time::{Readings, RealmClock};
@@ -55,8 +55,10 @@ pub struct World {
     pub(crate) realms: BTreeMap<RealmNo, Realm>,
     pub(crate) realms_opened: usize,
     pub(crate) scopes: BTreeMap<RealmNo, String>,
+    destinations: Destinations,
     submits: u64,
-    events: BTreeMap<(u64, u64), Event>,
+    /// By time, and in the order they were made.
+    events: BTreeMap<(u64, u64), Box<Event>>,
     events_made: u64,
     /// What callers were told of their tickets.
     pub done: BTreeMap<u64, Result<Applied, CommitError>>,
@@ -134,7 +136,6 @@ pub enum Event {
 
 impl World {
     pub fn new(seed: u64) -> Self {
-        let contract = Profile::Conforming.contract();
         Self {
             now_ms: 0,
             wall_ahead_ms: 0,
@@ -149,6 +150,7 @@ impl World {
             realms: BTreeMap::new(),
             realms_opened: 0,
             scopes: BTreeMap::new(),
+            destinations: Destinations::new(&target(), &[]).unwrap(),
             submits: 0,
             events: BTreeMap::new(),
             events_made: 0,
@@ -166,7 +168,7 @@ impl World {
             lookups: Vec::new(),
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
-            contract: ContractSnapshot { hash: ContractHash::of("generic"), contract: contract.into() },
+            contract: Profile::Conforming.contract(),
             storm: Storm::default(),
             tally: Tally::default(),
             trace: 0xcbf2_9ce4_8422_2325,
@@ -176,8 +178,7 @@ impl World {
     /// A world in which everything can go wrong, before a server of this kind.
     pub fn stormy(seed: u64, profile: Profile) -> Self {
         let mut world = Self::new(seed);
-        let contract = profile.contract();
-        world.contract = ContractSnapshot { hash: ContractHash::of(profile.name()), contract: contract.into() };
+        world.contract = profile.contract();
         world.server.profile = profile;
         world.server.asks = true;
         world.server.work_ms = world.dice.roll(3 * SECOND);
@@ -201,11 +202,10 @@ impl World {
     }
 
     fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
-        let destinations = Destinations::new(&target(), &[]).unwrap();
         let scope = self.realms[&realm].engine.scope().clone();
-        let owner = RealmId(format!("realm-{realm}"));
+        let owner = RealmId(format!("realm-{realm}").into());
         let context =
-            SubmitContext { scope: &scope, realm: &owner, contract: &self.contract, destinations: &destinations };
+            SubmitContext { scope: &scope, realm: &owner, contract: &self.contract, destinations: &self.destinations };
         self.submits += 1;
         let bits =
             |salt: u64| RandomBits(u128::from(self.submits * 2 + salt).wrapping_mul(u128::MAX / 97).to_be_bytes());
@@ -277,7 +277,7 @@ impl World {
                 Some((wake_at_ms, realm)) if event.is_none_or(|event| wake_at_ms < event) => self.timer(realm),
                 _ => {
                     if let Some((_, event)) = self.events.pop_first() {
-                        self.happen(event);
+                        self.happen(*event);
                     }
                 }
             }
@@ -506,7 +506,7 @@ impl World {
                 || matches!(event, Event::Transaction(of, batch, _) if *of == realm
                     && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
         };
-        self.events.values().any(theirs)
+        self.events.values().any(|event| theirs(event))
     }
 
     pub(crate) fn latency(&mut self) -> u64 {
@@ -521,7 +521,7 @@ impl World {
 
     pub(crate) fn at(&mut self, at_ms: u64, event: Event) {
         self.events_made += 1;
-        self.events.insert((at_ms, self.events_made), event);
+        self.events.insert((at_ms, self.events_made), Box::new(event));
     }
 
     /// The device's wall clock.

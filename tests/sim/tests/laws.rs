@@ -309,7 +309,7 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     world.run_for(SECOND);
     let stored = world.ledger.clock().unwrap();
     let reading = Reading { wall_ms: stored.wall_ms + HOUR, followed: None };
-    let unknown = Change::Cancel(IntentId("nobody".to_owned()));
+    let unknown = Change::Cancel(IntentId("nobody".into()));
     let told = sim::world::now(world.ledger.transact(&[unknown], &(Rc::new(move || reading) as Readings))).unwrap();
     assert_eq!(told.results, [Err(Refusal::UnknownIntent)]);
     assert_eq!(told.clock, Some(stored.observe(reading)));

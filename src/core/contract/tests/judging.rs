@@ -40,7 +40,7 @@ proptest! {
 fn a_delete_is_a_repeat_only_if_something_left_before() {
     let gone = || AttemptState::Ended {
         ended: at(0),
-        fact: ChangeId("f".to_owned()),
+        fact: ChangeId("f".into()),
         reading: reading(json(404)),
         retry_after_ms: None,
     };
@@ -76,7 +76,7 @@ fn any_state() -> impl Strategy<Value = AttemptState> {
 fn history(states: Vec<AttemptState>) -> History {
     let mut history = History::default();
     for (number, state) in (1_u64..).zip(states) {
-        history.open(number, ChangeId(format!("nonce-{number}")), at(number));
+        history.open(number, ChangeId(format!("nonce-{number}").into()), at(number));
         if let Some(attempt) = history.attempts.last_mut() {
             attempt.state = state;
         }

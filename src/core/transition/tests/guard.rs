@@ -22,9 +22,9 @@ fn id() -> IntentId {
 /// Terms of one claim, by the windows of the contract that the queue has now.
 fn terms(nonce: &str, windows: Windows) -> Terms {
     Terms {
-        owner: RealmId("realm-a".to_owned()),
+        owner: RealmId("realm-a".into()),
         scope: ScopeHash::of("user-1"),
-        nonce: ChangeId(nonce.to_owned()),
+        nonce: ChangeId(nonce.into()),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows,
         prepares: false,

@@ -46,9 +46,9 @@ fn law_11_debug_shows_no_secret() {
     let now = Snapshot::of(&record, &stamp);
     let credentials = Credentials(vec![("authorization".to_owned(), format!("Bearer {CANARY}-token"))]);
     let terms = Terms {
-        owner: RealmId("realm-a".to_owned()),
+        owner: RealmId("realm-a".into()),
         scope: ScopeHash::of("user-1"),
-        nonce: ChangeId("nonce-1".to_owned()),
+        nonce: ChangeId("nonce-1".into()),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: generic().windows(),
         prepares: false,

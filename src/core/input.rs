@@ -112,7 +112,7 @@ pub enum Lock {
 }
 
 /// Who asked for a change.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ticket {
     Caller(u64),
     Run(IntentId),

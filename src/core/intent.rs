@@ -123,7 +123,7 @@ impl fmt::Debug for Request {
 }
 
 /// Where an intent stands. `sending` is not one of them: it is how a live send lease shows (P2.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Durable, provably never sent.
     Queued,
@@ -215,7 +215,7 @@ impl State {
 }
 
 /// Why an unfinished intent waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// Never sent: its turn has not come, or its origin cannot be reached.
     NotSent,
@@ -255,7 +255,7 @@ json!(words Cause {
 });
 
 /// Why a held intent needs the app or a person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeldReason {
     /// The server refused the credentials, or they belong to another scope.
     Auth,
@@ -331,7 +331,7 @@ impl HeldReason {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Replay {
     Fresh,
     Replayed,
@@ -353,7 +353,7 @@ impl Replay {
 }
 
 /// What a refusal or a success rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Evidence {
     /// A complete, recognised answer to this key.
     Reply,
@@ -429,7 +429,7 @@ pub struct Claim {
 json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms: default });
 
 /// What a claim licenses (P2.1, P2.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     Send,
     Poll,

@@ -86,7 +86,7 @@ pub struct Body {
 json!(struct Body { media_type, content });
 
 /// The bytes of a body. Text is sent as UTF-8. `Debug` shows only how many there are (law 11).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Content {
     Text(String),
     Bytes(Vec<u8>),

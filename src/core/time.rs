@@ -41,7 +41,7 @@ impl Stamp {
 }
 
 /// What a realm brings to a transaction: its wall clock, and its own continuous reading where it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
     pub wall_ms: u64,
     /// The ledger clock as this realm has followed it on its monotonic clock: `(at_ms, epoch)`.

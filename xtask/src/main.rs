@@ -7,6 +7,7 @@ mod contracts;
 mod counts;
 mod demo;
 mod inline;
+mod module;
 mod names;
 mod package;
 mod process;
@@ -14,6 +15,7 @@ mod setup;
 mod sim;
 mod size;
 mod test;
+mod traces;
 mod vectors;
 mod versions;
 mod workspace;
@@ -35,6 +37,8 @@ cargo xtask <command>
   test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
   sim [--seeds N] [--seed S] [--from S] [--profile P]
                          lives of the shipped core in a simulated world; a million unless told otherwise
+  sim --wasm [--seeds N] [--from S]
+                         the same lives natively and, built as it ships, in Node; a thousand unless told otherwise
   demo [--headless] [--break new-key] [--port N]
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it
@@ -50,6 +54,7 @@ enum Command {
     Test { only: Option<test::Part> },
     Demo(demo::Options),
     Sim { args: Vec<OsString> },
+    Traces(traces::Lives),
     WasmTestRunner { args: Vec<OsString> },
 }
 
@@ -79,6 +84,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Test { only } => return test::run(&Workspace::find()?, only),
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
         Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
+        Command::Traces(lives) => return traces::run(&Workspace::find()?, lives),
         Command::WasmTestRunner { args } => return browser::run_wasm_tests(args),
     }
     Ok(ExitCode::SUCCESS)
@@ -98,7 +104,7 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "ci" => Command::Test { only: None },
         "test" => Command::Test { only: parse_part(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
-        "sim" => Command::Sim { args: parser.raw_args()?.collect() },
+        "sim" => parse_sim(parser.raw_args()?.collect())?,
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
         _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),
     };
@@ -122,6 +128,24 @@ fn parse_part(parser: &mut Parser) -> Result<Option<test::Part>> {
         Some(Arg::Value(part)) => Ok(Some(part.string()?.parse()?)),
         Some(other) => Err(other.unexpected().into()),
     }
+}
+
+/// What the simulator is asked is its own to read.
+fn parse_sim(args: Vec<OsString>) -> Result<Command> {
+    if !args.iter().any(|arg| arg == "--wasm") {
+        return Ok(Command::Sim { args });
+    }
+    let mut lives = traces::Lives::default();
+    let mut parser = Parser::from_args(args);
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Long("wasm") => {}
+            Arg::Long("seeds") => lives.count = parser.value()?.parse()?,
+            Arg::Long("from") => lives.first = parser.value()?.parse()?,
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(Command::Traces(lives))
 }
 
 fn parse_demo(parser: &mut Parser) -> Result<demo::Options> {
@@ -163,9 +187,18 @@ mod tests {
             &["test", "unit"],
             &["demo", "--break", "old-key"],
             &["setup", "twice"],
+            &["sim", "--wasm", "--profile", "stripe"],
         ] {
             assert!(parsed(args).is_err(), "{args:?} was accepted");
         }
+    }
+
+    #[test]
+    fn lives_in_wasm_are_counted_from_a_seed() {
+        let Ok(Command::Traces(lives)) = parsed(&["sim", "--seeds", "20", "--wasm", "--from", "7"]) else {
+            panic!("not read as a comparison");
+        };
+        assert_eq!(lives, traces::Lives { first: 7, count: 20 });
     }
 
     #[test]

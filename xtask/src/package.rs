@@ -3,23 +3,21 @@
 //! cargo → wasm-bindgen → wasm-opt → generated modules → tsc → manifest, all in a staging folder that
 //! takes the old package's place only when it is complete.
 
-use std::env;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::versions::{WASM_OPT_FLAGS, WASM_TARGET};
+use crate::module::{Source, check_names_no_folder, compile, optimise, source_folders};
 use crate::workspace::Workspace;
 use crate::{contracts, inline, names, process};
 
+const CRATE: &str = "intento";
+
 /// Copied from the repository's root, beside what the template's `files` lists.
 const DOCUMENTS: &[&str] = &["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
-
-/// SHA-256 as a loop and not unrolled: what is hashed here is small.
-const COMPACT_SHA256: &str = "--cfg=sha2_backend_soft=\"compact\"";
 
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -43,10 +41,7 @@ pub(crate) fn build(workspace: &Workspace, options: &Options) -> Result<()> {
     let title = format!("building {}", shown(workspace, &options.out).display());
     process::timed(&title, || {
         let scratch = workspace.scratch();
-        fs::create_dir_all(&scratch)?;
-        let lock = File::create(scratch.join("build.lock"))?;
-        lock.lock()?;
-
+        let _turn = workspace.turn()?;
         let stage = scratch.join("stage");
         remove_dir(&stage)?;
         fs::create_dir_all(&stage)?;
@@ -58,14 +53,14 @@ pub(crate) fn build(workspace: &Workspace, options: &Options) -> Result<()> {
 fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()> {
     let step = |name: &str| println!("    {name}");
     step("compile the core for wasm32");
-    let module = compile(workspace, options)?;
+    let module = compile(workspace, &Source { package: CRATE, debug: options.debug, feature: options.feature })?;
     step("generate the glue");
     let wasm = bind(&module, options, stage)?;
     let wasm = if options.debug {
         wasm
     } else {
         step("optimise the module");
-        optimise(workspace, wasm)?
+        optimise(workspace, CRATE, wasm)?
     };
     check_names_no_folder(&wasm, &source_folders(workspace)?)?;
     fs::write(stage.join("core.wasm"), &wasm)?;
@@ -77,68 +72,6 @@ fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()
     step("write the manifest");
     copy_documents(workspace, stage)?;
     write_manifest(workspace, stage)
-}
-
-/// Runs cargo and returns the path of the module it made.
-fn compile(workspace: &Workspace, options: &Options) -> Result<PathBuf> {
-    let mut cargo = process::cargo(&workspace.root);
-    cargo
-        .args(["build", "--package=intento", "--lib"])
-        .arg(format!("--target={WASM_TARGET}"))
-        .arg("--message-format=json-render-diagnostics");
-    if !options.debug {
-        cargo.arg("--release");
-    }
-    if let Some(feature) = options.feature {
-        cargo.args(["--features", feature]);
-    }
-    cargo.arg(format!("--config=target.{WASM_TARGET}.rustflags={}", rust_flags(&source_folders(workspace)?)?));
-    let messages = process::capture(&mut cargo, "correct what the compiler names above")?;
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .find_map(|message: Value| built_module(&message))
-        .context("cargo made no wasm module: the crate `intento` must be a cdylib")
-}
-
-fn built_module(message: &Value) -> Option<PathBuf> {
-    if message["reason"] != "compiler-artifact" || message["target"]["name"] != "intento" {
-        return None;
-    }
-    let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
-    files.find(|file| file.ends_with(".wasm")).map(PathBuf::from)
-}
-
-/// Panic messages name source files: unmapped, the package would tell where it was built, and differ from one
-/// machine to the next.
-fn rust_flags(folders: &[(PathBuf, &str)]) -> Result<String> {
-    let remaps = folders.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
-    let flags: Vec<String> = remaps.chain([COMPACT_SHA256.to_owned()]).collect();
-    // A JSON array of strings is a TOML one too.
-    Ok(serde_json::to_string(&flags)?)
-}
-
-/// The folders that sources come from, with the names they go by in the package.
-fn source_folders(workspace: &Workspace) -> Result<[(PathBuf, &'static str); 2]> {
-    let cargo_home = env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(env::home_dir()?.join(".cargo")))
-        .context("there is no home folder: set CARGO_HOME to cargo's")?;
-    Ok([(workspace.root.clone(), "intento"), (cargo_home, "cargo")])
-}
-
-fn check_names_no_folder(wasm: &[u8], folders: &[(PathBuf, &str)]) -> Result<()> {
-    for (folder, _) in folders {
-        let name = folder.as_os_str().as_encoded_bytes();
-        if wasm.windows(name.len()).any(|bytes| bytes == name) {
-            bail!(
-                "the module names {}, a folder of this machine: unset RUSTFLAGS, which replaces \
-                 the flags that hide it",
-                folder.display()
-            );
-        }
-    }
-    Ok(())
 }
 
 /// Writes the glue, core.js and core.d.ts, and returns the module that goes with it.
@@ -169,28 +102,6 @@ fn bind(module: &Path, options: &Options, stage: &Path) -> Result<Vec<u8>> {
         fs::write(&path, names.apply(&fs::read_to_string(&path)?))?;
     }
     Ok(wasm)
-}
-
-/// Runs wasm-opt, or takes its last result if nothing changed since: it is the slowest step.
-fn optimise(workspace: &Workspace, wasm: Vec<u8>) -> Result<Vec<u8>> {
-    let folder = workspace.scratch().join("wasm-opt");
-    let (input, output) = (folder.join("input.wasm"), folder.join("output.wasm"));
-    let flags = folder.join("flags");
-    let wanted = WASM_OPT_FLAGS.join(" ");
-    let unchanged =
-        fs::read(&input).is_ok_and(|last| last == wasm) && fs::read_to_string(&flags).is_ok_and(|last| last == wanted);
-    if !unchanged || !output.exists() {
-        remove_dir(&folder)?;
-        fs::create_dir_all(&folder)?;
-        fs::write(&input, wasm)?;
-        process::run(
-            workspace.npm_tool("binaryen", "wasm-opt").args(WASM_OPT_FLAGS).arg(&input).arg("--output").arg(&output),
-            "if it names a wasm feature, rustc began to use one that WASM_OPT_FLAGS does not allow",
-        )?;
-        // Last, so that an interrupted run is not taken for a result.
-        fs::write(flags, wanted)?;
-    }
-    Ok(fs::read(output)?)
 }
 
 /// Compiles pkg-template/src beside the generated modules, with the template's own settings.
@@ -268,18 +179,9 @@ fn shown<'a>(workspace: &Workspace, path: &'a Path) -> &'a Path {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::env;
 
-    #[test]
-    fn finds_the_module_among_cargos_messages() {
-        let artifact = |name: &str, files: &[&str]| json!({ "reason": "compiler-artifact", "target": { "name": name }, "filenames": files });
-        assert_eq!(built_module(&artifact("serde", &["/t/serde.wasm"])), None);
-        assert_eq!(
-            built_module(&artifact("intento", &["/t/libintento.rlib", "/t/intento.wasm"])),
-            Some(PathBuf::from("/t/intento.wasm"))
-        );
-        assert_eq!(built_module(&json!({ "reason": "build-finished" })), None);
-    }
+    use super::*;
 
     #[test]
     fn every_branch_of_the_exports_map_is_a_promise() {
@@ -288,13 +190,6 @@ mod tests {
             "./core.wasm": "./core.wasm",
         });
         assert_eq!(promised_files(&exports), ["./index.d.ts", "./index.js", "./core.wasm"]);
-    }
-
-    #[test]
-    fn a_folder_of_this_machine_is_noticed() {
-        let folders = [(PathBuf::from("/builds/shop"), "intento")];
-        assert!(check_names_no_folder(b"\0/builds/shop/src/lib.rs\0", &folders).is_err());
-        assert!(check_names_no_folder(b"\0intento/src/lib.rs\0", &folders).is_ok());
     }
 
     #[test]

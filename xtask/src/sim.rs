@@ -24,7 +24,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
     Ok(if status.success() { Counts { passed: 1, failed: 0 } } else { Counts::BROKEN })
 }
 
-fn simulator(workspace: &Workspace) -> Command {
+/// The native simulator; its arguments are to follow.
+pub(crate) fn simulator(workspace: &Workspace) -> Command {
     let mut cargo = process::cargo(&workspace.root);
     cargo.args(["run", "--quiet", "--package=sim", "--bin=sim", "--profile=sim", "--"]);
     cargo

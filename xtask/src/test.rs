@@ -11,7 +11,7 @@ use anyhow::{Error, Result, bail};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, consumer, package, process, setup, sim, size, vectors};
+use crate::{browser, consumer, package, process, setup, sim, size, traces, vectors};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,10 @@ const STAGES: &[Stage] = &[
         part: None,
         needs: &[],
         must_count: false,
-        run: |workspace| clippy(workspace, &["--package=intento", "--lib", "--test=web", "--target", WASM_TARGET]),
+        run: |workspace| {
+            let packages = ["--package=intento", "--package=sim-wasm"];
+            clippy(workspace, &[&packages[..], &["--lib", "--test=web", "--target", WASM_TARGET]].concat())
+        },
     },
     Stage {
         title: "core on the host",
@@ -123,6 +126,7 @@ const STAGES: &[Stage] = &[
         must_count: false,
         run: size::measure,
     },
+    Stage { title: "lives in wasm", part: Some(Part::Wasm), needs: &[], must_count: true, run: traces::test },
     Stage {
         title: "wasm32 in Chromium",
         part: Some(Part::Wasm),

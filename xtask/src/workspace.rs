@@ -1,5 +1,6 @@
 //! Where things are in this repository.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,6 +47,14 @@ impl Workspace {
     /// elsewhere, so that putting a finished package in its place is a rename.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.root.join("target/xtask")
+    }
+
+    /// Waits until nobody else builds in the scratch folder. The turn ends with the file.
+    pub(crate) fn turn(&self) -> Result<File> {
+        fs::create_dir_all(self.scratch())?;
+        let lock = File::create(self.scratch().join("build.lock"))?;
+        lock.lock()?;
+        Ok(lock)
     }
 
     pub(crate) fn tools(&self) -> PathBuf {

@@ -115,7 +115,7 @@ pub enum Observation {
 }
 
 /// The answer as the app gets it. Its `Debug` shows no content (law 11).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Answer {
     pub status: u16,
     pub media_type: Option<String>,

@@ -12,6 +12,8 @@
 //! | [`storm`], [`schedule`] | faults by chance, and one life of a device, drawn from a seed |
 //! | [`profile`] | kinds of servers |
 //! | [`tally`] | how often each situation came about |
+//! | [`trace`] | what left the core, as one number |
+//! | `run` | many seeds, from the command line |
 //! | [`decisions`] | what the app decides |
 //! | [`chance`] | throws of a seed |
 
@@ -22,11 +24,13 @@ pub mod ledger;
 pub mod locks;
 pub mod profile;
 pub mod realms;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod run;
 pub mod schedule;
 pub mod server;
 pub mod storm;
 pub mod tally;
+pub mod trace;
 pub mod world;
 
 pub use ledger::{Ledger, LedgerFault};

@@ -42,6 +42,18 @@ impl Profile {
         Self::WrongTypes,
     ];
 
+    /// The server of a seed's life. Half of the lives are before the one that promises everything; few before one whose
+    /// every answer is somebody else's, since all that happens there is patience, and much of it.
+    pub fn drawn(seed: u64) -> Self {
+        const OTHERS: [Profile; 5] =
+            [Profile::Stripe, Profile::Used409, Profile::Busy409, Profile::Forgets, Profile::NoRefusals];
+        match seed % 1_000 {
+            7 => Self::WrongTypes,
+            odd if odd % 2 == 1 => OTHERS[(seed / 2 % OTHERS.len() as u64) as usize],
+            _ => Self::Conforming,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Conforming => "conforming",

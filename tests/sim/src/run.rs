@@ -10,6 +10,7 @@ use std::time::Instant;
 use crate::profile::Profile;
 use crate::schedule::{Ended, Step, draw, live};
 use crate::tally::Tally;
+use crate::trace::account;
 
 const SEEDS: u64 = 1_000_000;
 /// Of a million lives, each situation must come about this often.
@@ -25,6 +26,8 @@ struct Asked {
     first: u64,
     count: u64,
     profile: Option<Profile>,
+    /// Print each life's account, and judge nothing.
+    traces: bool,
 }
 
 #[derive(Debug, Default)]
@@ -37,9 +40,14 @@ struct Found {
 /// Exit codes: 1 unsafe, 2 stuck, 3 vacuous, 4 wrong arguments.
 pub fn main() -> ExitCode {
     let Some(asked) = arguments(std::env::args().skip(1)) else {
-        eprintln!("sim [--seeds N] [--seed S] [--profile {}]", Profile::ALL.map(Profile::name).join("|"));
+        let profiles = Profile::ALL.map(Profile::name).join("|");
+        eprintln!("sim [--seeds N | --traces N] [--from S] [--seed S] [--profile {profiles}]");
         return ExitCode::from(4);
     };
+    if asked.traces {
+        (asked.first..asked.first + asked.count).for_each(|seed| println!("{}", account(seed)));
+        return ExitCode::SUCCESS;
+    }
     panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(asked.count as usize);
@@ -65,12 +73,13 @@ pub fn main() -> ExitCode {
 }
 
 fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {
-    let mut asked = Asked { first: 0, count: SEEDS, profile: None };
+    let mut asked = Asked { first: 0, count: SEEDS, profile: None, traces: false };
     while let Some(option) = given.next() {
         let value = given.next()?;
         match option.as_str() {
             "--seeds" => asked.count = value.parse().ok()?,
             "--seed" => asked = Asked { first: value.parse().ok()?, count: 1, ..asked },
+            "--traces" => asked = Asked { count: value.parse().ok()?, traces: true, ..asked },
             "--from" => asked.first = value.parse().ok()?,
             "--profile" => asked.profile = Some(Profile::ALL.into_iter().find(|profile| profile.name() == value)?),
             _ => return None,
@@ -79,17 +88,8 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {
     Some(asked).filter(|asked| asked.count > 0)
 }
 
-/// Half of the lives are before the server that promises everything; few before one whose every answer is somebody
-/// else's, since all that happens there is patience, and much of it.
 fn profile_of(asked: Asked, seed: u64) -> Profile {
-    const OTHERS: [Profile; 5] =
-        [Profile::Stripe, Profile::Used409, Profile::Busy409, Profile::Forgets, Profile::NoRefusals];
-    let drawn = match seed % 1_000 {
-        7 => Profile::WrongTypes,
-        odd if odd % 2 == 1 => OTHERS[(seed / 2) as usize % OTHERS.len()],
-        _ => Profile::Conforming,
-    };
-    asked.profile.unwrap_or(drawn)
+    asked.profile.unwrap_or_else(|| Profile::drawn(seed))
 }
 
 fn run(asked: Asked, threads: usize) -> Found {

@@ -75,6 +75,7 @@ pub struct Ended {
     pub stuck: Vec<String>,
     pub tally: crate::tally::Tally,
     pub struck: Vec<u32>,
+    /// Of everything that left the core.
     pub trace: u64,
 }
 
@@ -143,7 +144,7 @@ pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSe
     world.run_for(LAST_PACKETS_MS);
     world.check_the_end();
     world.count_intents();
-    Ended { stuck, tally: world.tally, struck: core::mem::take(&mut world.storm.struck), trace: world.trace }
+    Ended { stuck, tally: world.tally, struck: core::mem::take(&mut world.storm.struck), trace: world.trace.value() }
 }
 
 fn is_at_an_end(intent: &IntentRecord) -> bool {

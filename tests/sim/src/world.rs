@@ -27,6 +27,7 @@ use crate::server::decide::Token;
 use crate::server::{Packet, Server, json};
 use crate::storm::Storm;
 use crate::tally::Tally;
+use crate::trace::Trace;
 
 pub const SECOND: u64 = 1_000;
 pub const MINUTE: u64 = 60 * SECOND;
@@ -89,8 +90,7 @@ pub struct World {
     pub contract: ContractSnapshot,
     pub storm: Storm,
     pub tally: Tally,
-    /// A hash over everything that left the core.
-    pub trace: u64,
+    pub trace: Trace,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -171,7 +171,7 @@ impl World {
             contract: Profile::Conforming.contract(),
             storm: Storm::default(),
             tally: Tally::default(),
-            trace: 0xcbf2_9ce4_8422_2325,
+            trace: Trace::default(),
         }
     }
 
@@ -342,6 +342,7 @@ impl World {
             self.ledger.fail_next([fault]);
         }
         let (results, clock) = now(commit_batch(&self.ledger, &changes, &readings));
+        self.trace.committed(&results);
         for change in &changes {
             if let Change::Record(facts) = change {
                 let stored = self.ledger.intent(&facts.intent);
@@ -372,24 +373,16 @@ impl World {
         let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
         let effects = VecDeque::from(realm.engine.take_effects());
-        realm.wake_at_ms = self.now_ms.saturating_add(realm.engine.wake_in_ms());
+        let wake_in_ms = realm.engine.wake_in_ms();
+        realm.wake_at_ms = self.now_ms.saturating_add(wake_in_ms);
+        self.trace.wakes(self.now_ms, number, wake_in_ms);
         for effect in effects {
             self.act(number, effect);
         }
     }
 
-    fn note(&mut self, what: u64) {
-        for part in [self.now_ms, what] {
-            self.trace = (self.trace ^ part).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
     pub(crate) fn act(&mut self, realm: RealmNo, effect: Effect) {
-        match &effect {
-            Effect::Send(dispatch) => self.note((realm as u64) << 32 | u64::from(dispatch.attempt)),
-            Effect::Changed { intent, .. } => self.note(intent.fence << 8 | intent.state.name().len() as u64),
-            _ => {}
-        }
+        self.trace.effect(&effect);
         match effect {
             Effect::Commit { batch, clock } => self.later(Event::Transaction(realm, batch, clock)),
             Effect::LoadDue { until_ms, limit } => {

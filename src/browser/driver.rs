@@ -314,9 +314,9 @@ impl<A: App + 'static> Driver<A> {
         let scope = &self.opening.scope;
         Some(match effect {
             Effect::Commit { batch, clock } => {
-                let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
+                let (tickets, mut changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
                 let readings: Readings = Rc::new(move || clock.reading_at(moment()));
-                let (results, clock) = commit_batch(&self.store, &changes, &readings).await;
+                let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }
             Effect::LoadDue { until_ms, limit } => match self.store.due(scope, until_ms, limit).await {

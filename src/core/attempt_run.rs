@@ -303,17 +303,11 @@ impl AttemptRun {
         Next::Commit(Change::Record(facts))
     }
 
-    /// The ledger did not take the facts. First again at once without the answer's body, in case it is the quota
-    /// (P6.4); then the app is told, and the ledger is asked again later.
+    /// The ledger did not take the facts: the app is told, and the ledger is asked again later.
     pub fn not_recorded(&mut self) -> Next {
-        let Step::Recording { facts, tries, .. } = &mut self.step else { return Next::Finished };
+        let Step::Recording { tries, .. } = &mut self.step else { return Next::Finished };
         *tries += 1;
-        let had_body = facts.answer.as_mut().is_some_and(|answer| answer.body.take().is_some());
-        match *tries {
-            2 if had_body => Next::Commit(Change::Record(facts.clone())),
-            tries if tries > RECORD_TRIES_MAX => Next::Finished,
-            _ => Next::TellUndurable,
-        }
+        if *tries > RECORD_TRIES_MAX { Next::Finished } else { Next::TellUndurable }
     }
 
     /// Time to offer the facts again.

@@ -59,6 +59,19 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// What storage has no room for need not be kept (P6.4). Says whether there was anything to drop.
+    pub fn drop_answer_body(&mut self) -> bool {
+        let answer = match self {
+            Self::Record(facts) => &mut facts.answer,
+            Self::Polled(polled) => &mut polled.answer,
+            Self::Reconciled(reconciled) => &mut reconciled.answer,
+            _ => return false,
+        };
+        answer.as_mut().is_some_and(|answer| answer.body.take().is_some())
+    }
+}
+
 /// A validated decision of the app, its key rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submit {

@@ -87,21 +87,33 @@ pub trait Store {
 }
 
 /// Makes a batch durable. If its transaction is aborted, its changes run again singly, so that one bad value does not
-/// take a neighbour's outcome with it.
+/// take a neighbour's outcome with it; and what brings an answer once more without the answer's body, in case there is
+/// no room for it (P6.4).
 pub async fn commit_batch(
     store: &impl Store,
-    changes: &[Change],
+    changes: &mut [Change],
     readings: &Readings,
 ) -> (Vec<Result<Applied, CommitError>>, Option<LedgerClock>) {
     match store.transact(changes, readings).await {
         Ok(Transacted { results, clock }) => {
             (results.into_iter().map(|result| result.map_err(CommitError::Refused)).collect(), clock)
         }
-        Err(StoreError::Aborted) if changes.len() > 1 => {
+        Err(StoreError::Aborted) => {
             let mut results = Vec::with_capacity(changes.len());
             let mut clock = None;
+            let mut tried = changes.len() == 1;
             for change in changes {
-                match store.transact(core::slice::from_ref(change), readings).await {
+                let single = loop {
+                    if tried && !change.drop_answer_body() {
+                        break Err(StoreError::Aborted);
+                    }
+                    match store.transact(core::slice::from_ref(change), readings).await {
+                        Err(StoreError::Aborted) => tried = true,
+                        other => break other,
+                    }
+                };
+                tried = false;
+                match single {
                     Ok(single) => {
                         results.extend(single.results.into_iter().map(|result| result.map_err(CommitError::Refused)));
                         clock = single.clock.or(clock);

@@ -332,7 +332,7 @@ impl World {
         }
         let reading = clock.reading_at(realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms)));
         let readings: Readings = Rc::new(move || reading);
-        let (tickets, changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let (tickets, mut changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
         if self.laws.unseen_step.as_ref().is_some_and(|awake| awake.contains(&number)) {
             self.laws.unseen_step = None;
@@ -341,7 +341,7 @@ impl World {
             self.tally.storage_faults += 1;
             self.ledger.fail_next([fault]);
         }
-        let (results, clock) = now(commit_batch(&self.ledger, &changes, &readings));
+        let (results, clock) = now(commit_batch(&self.ledger, &mut changes, &readings));
         self.trace.committed(&results);
         for change in &changes {
             if let Change::Record(facts) = change {

@@ -1,11 +1,13 @@
 //! The ledger of a world: the store in memory, which can be told to fail.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use intento::core::input::DuePage;
 use intento::core::intent::IntentRecord;
 use intento::core::key::{IntentId, ScopeHash};
+use intento::core::reach::OriginRecord;
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use intento::core::shared::Shared;
 use intento::core::time::LedgerClock;
@@ -14,7 +16,25 @@ use intento::ledger::store::{Store, StoreError};
 
 use crate::world::ORIGIN;
 
-/// What the next commit does instead.
+/// One thing that a driver asks of its storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// The clock, and what is remembered of origins, before anything else.
+    Open,
+    /// One intent, for somebody who waits for it.
+    Load,
+    /// The records that a transaction decides on.
+    Read,
+    Commit {
+        /// Is the body of an answer among what it writes?
+        answer: bool,
+    },
+    Due,
+    Inbox,
+    List,
+}
+
+/// What a storage operation does instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerFault {
     Conflict,
@@ -24,12 +44,50 @@ pub enum LedgerFault {
     /// It is not in, and nothing tells.
     UnknownOut,
     Unreadable,
+    /// There is no room for the body of an answer.
+    Quota,
+    /// A query brings its page, and not what belongs to it: the clock and the origins.
+    Bare,
+}
+
+impl LedgerFault {
+    pub const ALL: [Self; 7] =
+        [Self::Conflict, Self::Aborted, Self::UnknownIn, Self::UnknownOut, Self::Unreadable, Self::Quota, Self::Bare];
+
+    /// Can this operation fail so?
+    pub fn fits(self, operation: Operation) -> bool {
+        let commits = matches!(operation, Operation::Commit { .. });
+        match self {
+            Self::Conflict | Self::Aborted | Self::UnknownIn => commits,
+            Self::UnknownOut | Self::Unreadable => true,
+            Self::Quota => operation == Operation::Commit { answer: true },
+            Self::Bare => matches!(operation, Operation::Due | Operation::Inbox),
+        }
+    }
+
+    /// What is told of an operation that is not carried out.
+    fn error(self) -> StoreError {
+        match self {
+            Self::Conflict => StoreError::Conflict,
+            Self::Aborted | Self::Quota => StoreError::Aborted,
+            Self::UnknownIn | Self::UnknownOut => StoreError::Unknown,
+            Self::Unreadable | Self::Bare => StoreError::Unreadable,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 pub struct Ledger {
     store: MemoryStore,
+    /// Of the commits to come.
     faults: RefCell<VecDeque<LedgerFault>>,
+    /// Of the operations with these numbers, those that can fail so.
+    outage: RefCell<Option<(Range<usize>, LedgerFault)>>,
+    operations: Cell<usize>,
+    /// Operations that the outage has struck.
+    pub struck: Cell<usize>,
+    /// Every operation so far, if asked for.
+    pub log: RefCell<Option<Vec<Operation>>>,
     /// Records that this build cannot read.
     damaged: RefCell<Vec<RecordKey>>,
     pub reads: RefCell<u64>,
@@ -44,8 +102,26 @@ impl Ledger {
         self.faults.borrow_mut().extend(faults);
     }
 
+    /// Of the operations with these numbers, counted from the first ever, those that can fail so do.
+    pub fn fail_operations(&self, numbers: Range<usize>, fault: LedgerFault) {
+        *self.outage.borrow_mut() = Some((numbers, fault));
+    }
+
     pub fn heal(&self) {
         self.faults.borrow_mut().clear();
+        *self.outage.borrow_mut() = None;
+    }
+
+    /// What a queue is opened with.
+    pub fn open(&self) -> Result<(Option<LedgerClock>, Vec<(String, OriginRecord)>), StoreError> {
+        self.strike(Operation::Open)?;
+        Ok((self.clock(), self.origins()))
+    }
+
+    /// One intent, as a driver reads it.
+    pub fn load(&self, id: &IntentId) -> Result<Option<Shared<IntentRecord>>, StoreError> {
+        self.strike(Operation::Load)?;
+        Ok(self.intent(id))
     }
 
     pub fn damage(&self, key: RecordKey) {
@@ -91,6 +167,44 @@ impl Ledger {
         self.written.take()
     }
 
+    fn origins(&self) -> Vec<(String, OriginRecord)> {
+        match self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Counts an operation. What becomes of it instead, if something does.
+    fn fault(&self, operation: Operation) -> Option<LedgerFault> {
+        let number = self.operations.replace(self.operations.get() + 1);
+        if let Some(log) = &mut *self.log.borrow_mut() {
+            log.push(operation);
+        }
+        let outage = self.outage.borrow();
+        let (numbers, fault) = outage.as_ref()?;
+        let strikes = numbers.contains(&number) && fault.fits(operation);
+        self.struck.set(self.struck.get() + usize::from(strikes));
+        strikes.then_some(*fault)
+    }
+
+    /// As [`fault`](Self::fault), for what is carried out wholly or not at all.
+    fn strike(&self, operation: Operation) -> Result<(), StoreError> {
+        self.fault(operation).map_or(Ok(()), |fault| Err(fault.error()))
+    }
+
+    /// A page, with what belongs to it.
+    fn accompany(&self, mut page: DuePage, fault: Option<LedgerFault>) -> Result<DuePage, StoreError> {
+        match fault {
+            None => {
+                page.origins = self.origins();
+                page.clock = self.clock();
+            }
+            Some(LedgerFault::Bare) => {}
+            Some(fault) => return Err(fault.error()),
+        }
+        Ok(page)
+    }
+
     async fn write(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
         self.store.commit(expected, writes).await?;
         let intents = writes.values().filter_map(|record| match record {
@@ -113,6 +227,7 @@ impl Ledger {
 impl Store for Ledger {
     async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
         *self.reads.borrow_mut() += 1;
+        self.strike(Operation::Read)?;
         let mut found = self.store.read(keys).await?;
         let damaged = self.damaged.borrow();
         for (versioned, _) in found.iter_mut().zip(keys).filter(|(_, key)| damaged.contains(key)) {
@@ -122,39 +237,41 @@ impl Store for Ledger {
     }
 
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
+        let answer = writes.values().any(has_answer);
+        let fault = self.fault(Operation::Commit { answer });
         if self.is_poisoned(writes) {
             return Err(StoreError::Aborted);
         }
-        let fault = self.faults.borrow_mut().pop_front();
-        match fault {
+        match fault.or_else(|| self.faults.borrow_mut().pop_front()) {
             None => self.write(expected, writes).await,
-            Some(LedgerFault::Conflict) => Err(StoreError::Conflict),
-            Some(LedgerFault::Aborted) => Err(StoreError::Aborted),
-            Some(LedgerFault::UnknownOut) => Err(StoreError::Unknown),
-            Some(LedgerFault::Unreadable) => Err(StoreError::Unreadable),
             Some(LedgerFault::UnknownIn) => {
                 self.write(expected, writes).await?;
                 Err(StoreError::Unknown)
             }
+            Some(fault) => Err(fault.error()),
         }
     }
 
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        let mut page = self.store.due(scope, until_ms, limit).await?;
-        if let Some(Record::Origin(origin)) = self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
-            page.origins.push((ORIGIN.to_owned(), origin));
-        }
-        page.clock = self.clock();
-        Ok(page)
+        let fault = self.fault(Operation::Due);
+        self.accompany(self.store.due(scope, until_ms, limit).await?, fault)
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        let mut page = self.store.inbox(scope, until_ms, limit).await?;
-        page.clock = self.clock();
-        Ok(page)
+        let fault = self.fault(Operation::Inbox);
+        let page = self.accompany(self.store.inbox(scope, until_ms, limit).await?, fault)?;
+        Ok(DuePage { origins: Vec::new(), ..page })
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        self.strike(Operation::List)?;
         self.store.list(scope, limit).await
+    }
+}
+
+fn has_answer(record: &Record) -> bool {
+    match record {
+        Record::Payload(payload) => payload.answer.as_ref().is_some_and(|(_, answer)| answer.body.is_some()),
+        _ => false,
     }
 }

@@ -33,6 +33,6 @@ pub mod tally;
 pub mod trace;
 pub mod world;
 
-pub use ledger::{Ledger, LedgerFault};
+pub use ledger::{Ledger, LedgerFault, Operation};
 pub use server::{Turn, json, with_header};
 pub use world::{ATTEMPT_MS, DAY, HOUR, MINUTE, RealmNo, SECOND, World};

@@ -3,10 +3,11 @@
 use intento::core::engine::{Engine, Settings};
 use intento::core::input::{Input, Wake};
 use intento::core::key::{RealmId, ScopeHash};
-use intento::core::record::{Record, RecordKey};
 use intento::core::time::Moment;
 
-use crate::world::{ATTEMPT_MS, Event, ORIGIN, RealmNo, World};
+use crate::world::{ATTEMPT_MS, Event, ORIGIN, RealmNo, SECOND, World};
+
+const OPEN_AGAIN_MS: u64 = SECOND;
 
 #[derive(Debug)]
 pub struct Realm {
@@ -62,12 +63,18 @@ impl World {
             self.locks.without.insert(realm);
         }
         self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
-        let origin = match self.ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
-            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
-            _ => Vec::new(),
-        };
-        self.input(realm, Input::Started { clock: self.ledger.clock(), origins: origin });
+        self.start(realm);
         realm
+    }
+
+    /// The app opens its queue, again and again where the ledger cannot be read; what it wants meanwhile waits.
+    pub(crate) fn start(&mut self, realm: RealmNo) {
+        if self.realms.contains_key(&realm) {
+            match self.ledger.open() {
+                Ok((clock, origins)) => self.input(realm, Input::Started { clock, origins }),
+                Err(_) => self.at(self.now_ms + OPEN_AGAIN_MS, Event::Open(realm)),
+            }
+        }
     }
 
     /// The tab is gone, whatever it was doing. What it has put on the wire travels on.

@@ -14,7 +14,7 @@ use intento::core::key::IntentId;
 use intento::core::record::Content;
 
 use crate::profile::Profile;
-use crate::world::{Event, RealmNo, World};
+use crate::world::{Event, ORIGIN, RealmNo, World};
 use decide::{Decision, End, Fingerprint, Record, State, Token, decide};
 
 /// What becomes of one request.
@@ -44,6 +44,8 @@ pub enum Turn {
     CrashAfter,
     /// The handler outlives its lease.
     Slow(u64),
+    /// It is run; the answer is that it was taken, and where its result will be.
+    Accept,
     /// Done or not, the server cannot tell: a stored 500.
     Unknown {
         effect: bool,
@@ -209,7 +211,10 @@ impl World {
             *self.server.effects_of_key.entry(packet.key.clone()).or_default() += 1;
         }
         self.laws.after_effect(&self.server, &packet.key, self.seed);
-        let facts = self.server.profile.first(end, &packet.key);
+        let facts = match packet.turn {
+            Turn::Accept => with_header(json(202), "location", &format!("{ORIGIN}/payments/{}", token.0)),
+            _ => self.server.profile.first(end, &packet.key),
+        };
         if !matches!(packet.turn, Turn::CrashAfter) {
             self.reply(&packet, facts);
         }
@@ -238,7 +243,10 @@ impl World {
         let wait = self.latency();
         let (realm, intent) = (packet.realm, packet.intent.clone());
         if self.server.in_flight.remove(&(realm, intent.clone(), packet.attempt)) {
-            let answer = answer_of(&observation);
+            let answer = match &observation {
+                Observation::Reply(facts) => Some(answer_of(facts)),
+                Observation::Fault(_) => None,
+            };
             self.at(self.now_ms + wait, Event::Input(realm, Input::Fetched { intent, observation, answer }));
         }
     }
@@ -258,16 +266,10 @@ fn fingerprint(body: &str) -> Fingerprint {
     Fingerprint(bytes)
 }
 
-fn answer_of(observation: &Observation) -> Option<Answer> {
-    match observation {
-        Observation::Reply(facts) => Some(Answer {
-            status: facts.status,
-            media_type: facts.media_type.clone(),
-            body: (!facts.body_empty).then(|| "{}".to_owned()),
-            resource: None,
-        }),
-        Observation::Fault(_) => None,
-    }
+/// What of an answer is kept for the app.
+pub(crate) fn answer_of(facts: &Facts) -> Answer {
+    let body = (!facts.body_empty).then(|| "{}".to_owned());
+    Answer { status: facts.status, media_type: facts.media_type.clone(), body, resource: None }
 }
 
 pub fn json(status: u16) -> Facts {

@@ -24,7 +24,7 @@ use crate::locks::Locks;
 use crate::profile::Profile;
 use crate::realms::Realm;
 use crate::server::decide::Token;
-use crate::server::{Packet, Server, json};
+use crate::server::{Packet, Server, answer_of, json, with_header};
 use crate::storm::Storm;
 use crate::tally::Tally;
 use crate::trace::Trace;
@@ -83,6 +83,10 @@ pub struct World {
     pub lookup_says: fn() -> Facts,
     /// Lookups that left: method, URL, and what carried the key.
     pub lookups: Vec<(String, String, Option<String>)>,
+    /// What a look at the result of an accepted intent is answered, under its key.
+    pub poll_says: fn(&str) -> Facts,
+    /// Looks that left: from where, method, URL.
+    pub polls: Vec<(RealmNo, &'static str, String)>,
     /// What the app's `prepare` makes of an attempt.
     pub prepare: fn(&Outgoing) -> Option<Prepared>,
     /// What tabs tell one another does not arrive.
@@ -119,6 +123,7 @@ pub struct Network {
 
 #[derive(Debug)]
 pub enum Event {
+    Open(RealmNo),
     Input(RealmNo, Input),
     Transaction(RealmNo, Vec<(Ticket, Change)>, RealmClock),
     Query(RealmNo, u64, u32),
@@ -166,6 +171,8 @@ impl World {
             asked_about: Vec::new(),
             lookup_says: || json(404),
             lookups: Vec::new(),
+            poll_says: |key| with_header(json(201), "idempotency-key", key),
+            polls: Vec::new(),
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
             contract: Profile::Conforming.contract(),
@@ -294,6 +301,7 @@ impl World {
 
     pub(crate) fn happen(&mut self, event: Event) {
         match event {
+            Event::Open(realm) => self.start(realm),
             Event::Input(realm, input) => self.input(realm, input),
             Event::Transaction(realm, batch, clock) => self.transact(realm, batch, clock),
             Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
@@ -306,9 +314,9 @@ impl World {
                 self.later(Event::Input(realm, input));
             }
             Event::Load(realm, intent) => {
-                let input = match self.ledger.intent(&intent) {
-                    Some(record) => Input::Loaded(record),
-                    None => Input::NotLoaded(intent),
+                let input = match self.ledger.load(&intent) {
+                    Ok(Some(record)) => Input::Loaded(record),
+                    Ok(None) | Err(_) => Input::NotLoaded(intent),
                 };
                 self.input(realm, input);
             }
@@ -422,13 +430,18 @@ impl World {
             Effect::Reconcile { intent } => {
                 self.asked_about.push(intent.id.clone());
                 let finding = self.found(&intent);
-                self.later(Event::Input(realm, Input::Found { intent: intent.id.clone(), finding, answer: None }));
+                let answer = (finding == Finding::Applied).then(|| answer_of(&json(200)));
+                self.later(Event::Input(realm, Input::Found { intent: intent.id.clone(), finding, answer }));
             }
-            Effect::Send(dispatch) if self.is_lookup(&dispatch) => {
+            Effect::Send(dispatch) if self.is_for(&dispatch, Purpose::Reconcile) => {
                 let key = dispatch.headers.iter().find(|(name, _)| name == "Idempotency-Key");
                 self.lookups.push((dispatch.method.to_owned(), dispatch.url.clone(), key.map(|(_, key)| key.clone())));
-                let observation = Observation::Reply((self.lookup_says)());
-                self.later(Event::Input(realm, Input::Fetched { intent: dispatch.intent, observation, answer: None }));
+                self.answered(realm, dispatch.intent, (self.lookup_says)());
+            }
+            Effect::Send(dispatch) if self.is_for(&dispatch, Purpose::Poll) => {
+                self.polls.push((realm, dispatch.method, dispatch.url.clone()));
+                let key = self.intent(&dispatch.intent).key;
+                self.answered(realm, dispatch.intent, (self.poll_says)(key.expose()));
             }
             Effect::Send(dispatch) => {
                 self.counts.sends += 1;
@@ -486,10 +499,16 @@ impl World {
         }
     }
 
-    fn is_lookup(&self, dispatch: &Dispatch) -> bool {
-        self.ledger
-            .intent(&dispatch.intent)
-            .is_some_and(|intent| intent.claim.as_ref().is_some_and(|claim| claim.purpose == Purpose::Reconcile))
+    /// What a question without an effect is answered.
+    fn answered(&mut self, realm: RealmNo, intent: IntentId, facts: Facts) {
+        let answer = Some(answer_of(&facts));
+        self.later(Event::Input(realm, Input::Fetched { intent, observation: Observation::Reply(facts), answer }));
+    }
+
+    /// Does a request leave under a claim of this purpose?
+    fn is_for(&self, dispatch: &Dispatch, purpose: Purpose) -> bool {
+        let intent = self.ledger.intent(&dispatch.intent);
+        intent.is_some_and(|intent| intent.claim.as_ref().is_some_and(|claim| claim.purpose == purpose))
     }
 
     /// Does an answer wait for this tab that it has not recorded?

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use intento::core::input::DuePage;
+use intento::core::input::{DuePage, Input};
 use intento::core::intent::IntentRecord;
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::reach::OriginRecord;
@@ -113,9 +113,9 @@ impl Ledger {
     }
 
     /// What a queue is opened with.
-    pub fn open(&self) -> Result<(Option<LedgerClock>, Vec<(String, OriginRecord)>), StoreError> {
+    pub fn open(&self) -> Result<Input, StoreError> {
         self.strike(Operation::Open)?;
-        Ok((self.clock(), self.origins()))
+        Ok(Input::Started { clock: self.clock(), origins: self.origins() })
     }
 
     /// One intent, as a driver reads it.

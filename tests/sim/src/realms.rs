@@ -71,7 +71,7 @@ impl World {
     pub(crate) fn start(&mut self, realm: RealmNo) {
         if self.realms.contains_key(&realm) {
             match self.ledger.open() {
-                Ok((clock, origins)) => self.input(realm, Input::Started { clock, origins }),
+                Ok(started) => self.input(realm, started),
                 Err(_) => self.at(self.now_ms + OPEN_AGAIN_MS, Event::Open(realm)),
             }
         }

@@ -58,13 +58,25 @@ pub enum Turn {
 /// A request under way.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    realm: RealmNo,
+    pub(crate) realm: RealmNo,
     intent: IntentId,
     attempt: u32,
     key: String,
     body: String,
     turn: Turn,
+    legs: Legs,
     delivery: Delivery,
+}
+
+/// What the network does to a request and to its answer, each by itself, whatever the server makes of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Legs {
+    pub out_ms: u64,
+    pub lost_out: bool,
+    /// It is delivered once more, after so long.
+    pub again_ms: Option<u64>,
+    pub back_ms: u64,
+    pub lost_back: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,21 +146,28 @@ impl World {
         let (intent, attempt) = (dispatch.intent, dispatch.attempt);
         self.server.keys_of.entry(body.clone()).or_default().insert(key.clone());
         self.server.in_flight.insert((realm, intent.clone(), attempt));
-        let packet = Packet { realm, intent, attempt, key, body, turn, delivery: Delivery::First };
-        self.at(self.now_ms + dispatch.deadline_ms, Event::Deadline(packet.clone()));
+        let legs = self.storm.legs();
+        let packet = Packet { realm, intent, attempt, key, body, turn, legs, delivery: Delivery::First };
+        self.at(self.now_ms + dispatch.deadline_ms, Event::Answer(packet.clone(), Observation::Fault(Fault::Timeout)));
         if !self.network.up {
             return self.answer(&packet, Observation::Fault(Fault::Network));
         }
+        if let Some(ms) = legs.again_ms {
+            let again = Packet { delivery: Delivery::Again, ..packet.clone() };
+            self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(again));
+        }
         match packet.turn.clone() {
+            _ if legs.lost_out => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::LostOnTheWay => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::Fails(fault) => self.answer(&packet, Observation::Fault(fault)),
             Turn::Says(facts) => self.answer(&packet, Observation::Reply(facts)),
-            Turn::Late(ms) => self.at(self.now_ms + ms, Event::Arrive(packet)),
+            Turn::Late(ms) => self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(packet)),
             Turn::Twice(ms) => {
                 let again = Packet { delivery: Delivery::Again, ..packet.clone() };
                 self.at(self.now_ms + ms, Event::Arrive(again));
                 self.later(Event::Arrive(packet));
             }
+            _ if legs.out_ms > 0 => self.at(self.now_ms + legs.out_ms, Event::Arrive(packet)),
             _ => self.later(Event::Arrive(packet)),
         }
     }
@@ -232,6 +251,7 @@ impl World {
     fn reply(&mut self, packet: &Packet, facts: Facts) {
         let observation = match packet.turn {
             _ if packet.delivery == Delivery::Again => return,
+            _ if packet.legs.lost_back => Observation::Fault(Fault::Network),
             Turn::LostOnReturn | Turn::DeclineLost => Observation::Fault(Fault::Network),
             Turn::Truncated => Observation::Fault(Fault::Truncated),
             _ => Observation::Reply(facts),
@@ -240,20 +260,20 @@ impl World {
     }
 
     fn answer(&mut self, packet: &Packet, observation: Observation) {
-        let wait = self.latency();
-        let (realm, intent) = (packet.realm, packet.intent.clone());
+        let wait = self.latency() + packet.legs.back_ms;
+        self.at(self.now_ms + wait, Event::Answer(packet.clone(), observation));
+    }
+
+    /// The first that comes to an attempt is what it brought: an answer, or its own deadline.
+    pub(crate) fn fetched(&mut self, packet: Packet, observation: Observation) {
+        let (realm, intent) = (packet.realm, packet.intent);
         if self.server.in_flight.remove(&(realm, intent.clone(), packet.attempt)) {
             let answer = match &observation {
                 Observation::Reply(facts) => Some(answer_of(facts)),
                 Observation::Fault(_) => None,
             };
-            self.at(self.now_ms + wait, Event::Input(realm, Input::Fetched { intent, observation, answer }));
+            self.input(realm, Input::Fetched { intent, observation, answer });
         }
-    }
-
-    /// The attempt's own deadline, unless something came before.
-    pub(crate) fn fetched(&mut self, packet: &Packet, observation: Observation) {
-        self.answer(packet, observation);
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use intento::core::contract::Fault;
+use intento::core::input::Authorized;
 
 use crate::chance::Dice;
 use crate::ledger::LedgerFault;
-use crate::server::{Turn, html, json, with_header};
+use crate::server::{Legs, Turn, html, json, with_header};
 use crate::world::{MINUTE, SECOND};
 
 /// How often each thing goes wrong, of a thousand.
@@ -29,6 +30,12 @@ struct Rates {
     unknown: u64,
     unauthorized: u64,
     storage: u64,
+    late_out: u64,
+    lost_out: u64,
+    again: u64,
+    late_back: u64,
+    lost_back: u64,
+    authorize: u64,
 }
 
 /// Draws what goes wrong. Off: nothing does.
@@ -87,6 +94,12 @@ impl Storm {
             unknown: rate() / 4,
             unauthorized: rate() / 3,
             storage: rate() / 3,
+            late_out: rate() / 3,
+            lost_out: rate() / 3,
+            again: rate() / 3,
+            late_back: rate() / 3,
+            lost_back: rate() / 3,
+            authorize: rate() / 4,
         };
         Self { dice, rates, blows: true, knows_unknown, ..Self::default() }
     }
@@ -130,16 +143,47 @@ impl Storm {
         turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn)).unwrap_or(Turn::Pay)
     }
 
+    /// What the network does to the next request and its answer.
+    pub fn legs(&mut self) -> Legs {
+        if !self.blows {
+            return Legs::default();
+        }
+        let rates = self.rates;
+        let mut draw_ms = |longest_ms| self.dice.roll(longest_ms);
+        let (out_ms, again_ms, back_ms) = (draw_ms(MINUTE), draw_ms(2 * MINUTE), draw_ms(2 * MINUTE));
+        Legs {
+            out_ms: if self.strikes(rates.late_out) { out_ms } else { 0 },
+            lost_out: self.strikes(rates.lost_out),
+            again_ms: self.strikes(rates.again).then_some(again_ms),
+            back_ms: if self.strikes(rates.late_back) { back_ms } else { 0 },
+            lost_back: self.strikes(rates.lost_back),
+        }
+    }
+
+    /// Does the ledger fail to be read?
+    pub fn read(&mut self) -> bool {
+        self.blows && self.strikes(self.rates.storage / 2)
+    }
+
+    /// What the app says when it is asked for credentials, where it has none.
+    pub fn authorize(&mut self) -> Option<Authorized> {
+        if !self.blows || !self.strikes(self.rates.authorize) {
+            return None;
+        }
+        Some(if self.dice.one_in(3) { Authorized::OtherScope } else { Authorized::Failed })
+    }
+
     /// What becomes of the next commit, where something goes wrong with it.
     pub fn commit(&mut self) -> Option<LedgerFault> {
         if !self.blows || !self.strikes(self.rates.storage) {
             return None;
         }
-        Some(match self.dice.roll(5) {
+        Some(match self.dice.roll(6) {
             0 => LedgerFault::Conflict,
             1 => LedgerFault::Aborted,
             2 => LedgerFault::UnknownIn,
             3 => LedgerFault::UnknownOut,
+            4 => LedgerFault::Quota,
             _ => LedgerFault::Unreadable,
         })
     }

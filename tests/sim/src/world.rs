@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
-use intento::core::contract::{Facts, Fault, Finding, Observation};
+use intento::core::contract::{Facts, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
@@ -136,7 +136,7 @@ pub enum Event {
     Freed(IntentId),
     Arrive(Packet),
     Complete(Packet, Token),
-    Deadline(Packet),
+    Answer(Packet, Observation),
 }
 
 impl World {
@@ -302,6 +302,9 @@ impl World {
     pub(crate) fn happen(&mut self, event: Event) {
         match event {
             Event::Open(realm) => self.start(realm),
+            Event::Query(realm, ..) if self.storm.read() => self.later(Event::Input(realm, Input::DueFailed)),
+            Event::InboxQuery(realm, ..) if self.storm.read() => self.later(Event::Input(realm, Input::InboxFailed)),
+            Event::Load(realm, intent) if self.storm.read() => self.input(realm, Input::NotLoaded(intent)),
             Event::Input(realm, input) => self.input(realm, input),
             Event::Transaction(realm, batch, clock) => self.transact(realm, batch, clock),
             Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
@@ -328,7 +331,7 @@ impl World {
             Event::Freed(intent) => self.freed(intent),
             Event::Arrive(packet) => self.arrive(packet),
             Event::Complete(packet, token) => self.complete(packet, token),
-            Event::Deadline(packet) => self.fetched(&packet, Observation::Fault(Fault::Timeout)),
+            Event::Answer(packet, observation) => self.fetched(packet, observation),
         }
     }
 
@@ -420,7 +423,7 @@ impl World {
             Effect::Authorize { intent, refresh } => {
                 self.refreshes.push(refresh);
                 self.counts.authorizations += 1;
-                let outcome = (self.authorize)();
+                let outcome = self.storm.authorize().unwrap_or_else(self.authorize);
                 self.later(Event::Input(realm, Input::Authorized { intent, outcome }));
             }
             Effect::Prepare { intent, outgoing } => {
@@ -514,7 +517,7 @@ impl World {
     /// Does an answer wait for this tab that it has not recorded?
     pub(crate) fn has_facts_for(&self, realm: RealmNo) -> bool {
         let theirs = |event: &Event| {
-            matches!(event, Event::Input(of, Input::Fetched { .. }) if *of == realm)
+            matches!(event, Event::Answer(packet, Observation::Reply(_)) if packet.realm == realm)
                 || matches!(event, Event::Transaction(of, batch, _) if *of == realm
                     && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
         };

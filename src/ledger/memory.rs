@@ -17,6 +17,12 @@ pub struct MemoryStore {
     commits: Cell<u64>,
 }
 
+impl From<BTreeMap<RecordKey, Versioned>> for MemoryStore {
+    fn from(records: BTreeMap<RecordKey, Versioned>) -> Self {
+        Self { records: records.into(), ..Self::default() }
+    }
+}
+
 impl MemoryStore {
     pub fn new() -> Self {
         Self::default()

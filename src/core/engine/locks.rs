@@ -24,6 +24,7 @@ impl Engine {
         if let Some(run) = self.runs.get_mut(intent) {
             match lock {
                 Lock::Lost => run.lose_lock(),
+                _ if run.holds_lock() => {}
                 _ if !run.is_locking() => self.unlock_if(lock, intent),
                 // Whoever has it is about to claim, or dies first. One that does neither, because it is frozen, is not
                 // left alone a second time.

@@ -95,7 +95,12 @@ pub struct Ledger {
     written: RefCell<Vec<Shared<IntentRecord>>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
+    /// What it held in the last minute, from when on; empty unless it is weak.
+    past: VecDeque<(u64, BTreeMap<RecordKey, Versioned>)>,
 }
+
+/// How much a weak tier may lose when its browser is killed (measured in Chromium: up to about a minute).
+const WEAK_LOSES_MS: u64 = 60_000;
 
 impl Ledger {
     pub fn fail_next(&self, faults: impl IntoIterator<Item = LedgerFault>) {
@@ -110,6 +115,22 @@ impl Ledger {
     pub fn heal(&self) {
         self.faults.borrow_mut().clear();
         *self.outage.borrow_mut() = None;
+    }
+
+    /// After a commit to a weak tier: that it is in is not that it stays in.
+    pub fn remember(&mut self, now_ms: u64) {
+        self.past.push_back((now_ms, self.records()));
+        while self.past.get(1).is_some_and(|(since_ms, _)| since_ms + WEAK_LOSES_MS < now_ms) {
+            self.past.pop_front();
+        }
+    }
+
+    /// The browser was killed: a weak tier is as it was at `at_ms`, or as far back as it goes.
+    pub fn lose_since(&mut self, at_ms: u64) {
+        self.past.retain(|(since_ms, _)| *since_ms <= at_ms);
+        let kept = self.past.back().map(|(_, records)| records.clone()).unwrap_or_default();
+        self.store = MemoryStore::from(kept);
+        self.written.borrow_mut().clear();
     }
 
     /// What a queue is opened with.

@@ -15,6 +15,8 @@ pub struct Locks {
     /// Realms whose browser has no locks, or refuses them, or whose build does not know them.
     pub(crate) without: BTreeSet<RealmNo>,
     holders: BTreeMap<IntentId, Holder>,
+    /// Grants so far: one that comes late is not taken for the next.
+    grants: u64,
     waiters: BTreeMap<IntentId, VecDeque<RealmNo>>,
     /// Grants to realms that had waited.
     pub passed_on: u64,
@@ -24,7 +26,8 @@ pub struct Locks {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
-    Realm(RealmNo),
+    /// By which grant.
+    Realm(RealmNo, u64),
     /// It has died, and the browser does not know yet.
     Dead,
     /// Code that is not ours.
@@ -33,7 +36,7 @@ enum Holder {
 
 impl Locks {
     pub fn holds(&self, realm: RealmNo, intent: &IntentId) -> bool {
-        self.holders.get(intent) == Some(&Holder::Realm(realm))
+        matches!(self.holders.get(intent), Some(Holder::Realm(holder, _)) if *holder == realm)
     }
 }
 
@@ -74,8 +77,10 @@ impl World {
     }
 
     fn grant(&mut self, realm: RealmNo, intent: IntentId) {
-        self.locks.holders.insert(intent.clone(), Holder::Realm(realm));
-        self.later(Event::Granted(realm, intent));
+        self.locks.grants += 1;
+        let grant = self.locks.grants;
+        self.locks.holders.insert(intent.clone(), Holder::Realm(realm, grant));
+        self.later(Event::Granted(realm, intent, grant));
     }
 
     /// What a dead realm or a stranger held is free, once that is noticed.
@@ -86,8 +91,8 @@ impl World {
     }
 
     /// A grant reaches its realm, unless the realm has let go of it meanwhile.
-    pub(crate) fn granted(&mut self, realm: RealmNo, intent: IntentId) {
-        if self.locks.holds(realm, &intent) {
+    pub(crate) fn granted(&mut self, realm: RealmNo, intent: IntentId, grant: u64) {
+        if self.locks.holders.get(&intent) == Some(&Holder::Realm(realm, grant)) {
             self.input(realm, Input::Lock { intent, lock: Lock::Held });
         }
     }
@@ -97,7 +102,7 @@ impl World {
         self.locks.waiters.values_mut().for_each(|waiters| waiters.retain(|waiter| *waiter != realm));
         let mut died = Vec::new();
         for (intent, holder) in &mut self.locks.holders {
-            if *holder == Holder::Realm(realm) {
+            if matches!(holder, Holder::Realm(of, _) if *of == realm) {
                 *holder = Holder::Dead;
                 died.push(intent.clone());
             }
@@ -115,7 +120,7 @@ impl World {
             self.locks.holders.iter().map(|(intent, holder)| (intent.clone(), *holder)).collect();
         for (intent, holder) in stolen {
             self.locks.holders.insert(intent.clone(), Holder::Stranger);
-            if let Holder::Realm(realm) = holder {
+            if let Holder::Realm(realm, _) = holder {
                 self.input(realm, Input::Lock { intent: intent.clone(), lock: Lock::Lost });
             }
             self.at(self.now_ms + for_ms, Event::Freed(intent));

@@ -66,6 +66,14 @@ impl Profile {
         }
     }
 
+    /// As a later build of the app has it: it trusts the server to remember for half as long.
+    pub fn later_contract(self) -> ContractSnapshot {
+        let mut contract = (*self.contract().contract).clone();
+        contract.retention_ms /= 2;
+        let hash = ContractHash::of(&[self.name(), " later"].concat());
+        ContractSnapshot { hash, contract: contract.into() }
+    }
+
     /// The contract that an app chooses for it. Read once a thread: lives are short.
     pub fn contract(self) -> ContractSnapshot {
         thread_local! {

@@ -1,5 +1,6 @@
 //! The realms of a world: tabs that open, close, reload and freeze, and what the device does to all of them.
 
+use intento::core::change::ContractSnapshot;
 use intento::core::engine::{Engine, Settings};
 use intento::core::input::{Input, Wake};
 use intento::core::key::{RealmId, ScopeHash};
@@ -16,6 +17,10 @@ pub struct Realm {
     pub wake_at_ms: u64,
     /// While frozen: what waits for it.
     pub frozen: Option<Vec<Event>>,
+    /// Nothing has told the page that it would be frozen.
+    pub stopped: bool,
+    /// What the app's build in this tab submits under.
+    pub contract: ContractSnapshot,
 }
 
 impl Realm {
@@ -42,27 +47,30 @@ impl World {
     fn open_by(&mut self, scope: &str, change: impl FnOnce(&mut Settings)) -> RealmNo {
         self.realms_opened += 1;
         let realm = self.realms_opened;
+        let later = self.deployed.clone().filter(|_| self.dice.one_in(2));
+        let contract = later.unwrap_or_else(|| self.contract.clone());
         let mut settings = Settings {
             scope: ScopeHash::of(scope),
             owner: RealmId(format!("realm-{realm}").into()),
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
             attempt_ms: ATTEMPT_MS,
-            windows: self.contract.contract.windows(),
+            windows: contract.contract.windows(),
             can_reconcile: self.server.asks,
             prepares: false,
             origins: vec![ORIGIN.to_owned()],
             online: self.network.hint,
-            can_refresh: false,
+            can_refresh: self.storm.blows() && self.dice.one_in(2),
             handled: if self.server.asks { vec!["authorize-payment".to_owned()] } else { Vec::new() },
         };
         change(&mut settings);
         let engine = Engine::new(settings, Moment { wall_ms: self.wall_ms(), mono_ms: 0 });
         let born_ms = self.now_ms;
         self.scopes.insert(realm, scope.to_owned());
-        if !self.has_locks {
+        if !self.has_locks || (self.storm.blows() && self.dice.one_in(8)) {
             self.locks.without.insert(realm);
         }
-        self.realms.insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None });
+        self.realms
+            .insert(realm, Realm { engine, born_ms, wake_at_ms: u64::MAX, frozen: None, stopped: false, contract });
         self.start(realm);
         realm
     }
@@ -97,6 +105,17 @@ impl World {
         self.close(realm);
     }
 
+    /// The browser is killed, and every tab with it. A weak tier loses what it has not written yet.
+    pub fn kill_browser(&mut self, loses_ms: u64) {
+        for realm in self.realms() {
+            self.crash(realm);
+        }
+        if self.weak {
+            self.ledger.lose_since(self.now_ms.saturating_sub(loses_ms));
+            self.laws.forget(&self.ledger);
+        }
+    }
+
     pub fn is_frozen(&self, realm: RealmNo) -> bool {
         self.realms.get(&realm).is_some_and(|realm| realm.frozen.is_some())
     }
@@ -127,14 +146,18 @@ impl World {
 
     /// The page stops where it is, and nothing has told it: a stopped process, a device that sleeps.
     pub fn stop(&mut self, realm: RealmNo) {
-        if let Some(realm) = self.realms.get_mut(&realm) {
-            realm.frozen.get_or_insert_default();
+        if let Some(realm) = self.realms.get_mut(&realm).filter(|realm| realm.frozen.is_none()) {
+            realm.frozen = Some(Vec::new());
+            realm.stopped = true;
         }
     }
 
     pub fn thaw(&mut self, realm: RealmNo) {
-        let waiting = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.take());
-        self.input(realm, Input::Wake(Wake::Resumed));
+        let Some(tab) = self.realms.get_mut(&realm) else { return };
+        let waiting = tab.frozen.take();
+        if !core::mem::take(&mut tab.stopped) {
+            self.input(realm, Input::Wake(Wake::Resumed));
+        }
         for event in waiting.into_iter().flatten() {
             self.happen(event);
         }

@@ -34,6 +34,12 @@ pub enum Act {
     Close,
     Freeze,
     Thaw,
+    /// A stopped process, or a device that sleeps: nothing tells the page.
+    Stop,
+    /// Code that is not ours takes every lock, for so long.
+    StealLocks(u64),
+    /// Every tab dies. A weak tier loses what is younger than so many milliseconds.
+    KillBrowser(u64),
     Offline,
     Online,
     /// In seconds.
@@ -103,7 +109,7 @@ pub fn draw(seed: u64) -> Vec<Step> {
 }
 
 fn draw_act(dice: &mut Dice) -> Act {
-    match dice.roll(40) {
+    match dice.roll(44) {
         0..=8 => Act::Submit { order: dice.roll(ORDERS), other_payload: dice.one_in(12), expires: dice.one_in(8) },
         9..=13 => Act::Open { scope: usize::from(dice.one_in(5)) },
         14..=16 => Act::Reload,
@@ -123,6 +129,9 @@ fn draw_act(dice: &mut Dice) -> Act {
         34 | 35 => Act::Reconcile,
         36 => Act::Abandon,
         37 | 38 => Act::Replace,
+        39 | 40 => Act::Stop,
+        41 => Act::StealLocks(dice.roll(MINUTE)),
+        42 => Act::KillBrowser(dice.roll(MINUTE)),
         _ => Act::Adopt,
     }
 }
@@ -183,6 +192,18 @@ fn act(world: &mut World, step: &Step) {
         (Act::Freeze, Some(realm)) => {
             world.tally.frozen_sending += u64::from(world.server.in_flight(realm) > 0);
             world.freeze(realm);
+        }
+        (Act::Stop, Some(realm)) => {
+            world.tally.stopped += 1;
+            world.stop(realm);
+        }
+        (Act::StealLocks(for_ms), _) => {
+            world.tally.stolen += 1;
+            world.steal_locks(for_ms);
+        }
+        (Act::KillBrowser(loses_ms), _) => {
+            world.tally.killed += 1;
+            world.kill_browser(loses_ms);
         }
         (Act::Thaw, Some(realm)) => {
             world.tally.thawed += u64::from(world.is_frozen(realm));
@@ -258,6 +279,10 @@ fn adopt(world: &mut World, realm: RealmNo, to: ScopeHash) {
 impl World {
     /// What the run has shown, once more.
     fn count_intents(&mut self) {
+        self.tally.lost += self.laws.lost.len() as u64;
+        self.tally.passed_on += self.locks.passed_on;
+        self.tally.taken += self.locks.taken;
+        self.tally.two_builds += u64::from(self.deployed.is_some());
         for (_, result) in core::mem::take(&mut self.done) {
             match result {
                 Ok(Applied::Adopted { moved, .. }) => self.tally.adopted += moved.len() as u64,

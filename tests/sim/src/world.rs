@@ -18,7 +18,7 @@ use intento::ledger::store::{Store, commit_batch};
 
 use crate::chance::Dice;
 use crate::decisions::{body, decision, target};
-use crate::laws::Laws;
+use crate::laws::{Laws, Sending};
 use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::profile::Profile;
@@ -92,6 +92,10 @@ pub struct World {
     /// What tabs tell one another does not arrive.
     pub messages_lost: bool,
     pub contract: ContractSnapshot,
+    /// What a later build of the app, which some tabs run already, submits under.
+    pub deployed: Option<ContractSnapshot>,
+    /// Is the ledger of a weak tier?
+    pub weak: bool,
     pub storm: Storm,
     pub tally: Tally,
     pub trace: Trace,
@@ -131,7 +135,7 @@ pub enum Event {
     Load(RealmNo, IntentId),
     Probe(RealmNo, String),
     /// The lock on an intent comes to a realm.
-    Granted(RealmNo, IntentId),
+    Granted(RealmNo, IntentId, u64),
     /// The lock on an intent has no holder any more.
     Freed(IntentId),
     Arrive(Packet),
@@ -176,6 +180,8 @@ impl World {
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
             contract: Profile::Conforming.contract(),
+            deployed: None,
+            weak: false,
             storm: Storm::default(),
             tally: Tally::default(),
             trace: Trace::default(),
@@ -191,6 +197,9 @@ impl World {
         world.server.work_ms = world.dice.roll(3 * SECOND);
         world.storm = Storm::new(seed, matches!(profile, Profile::Conforming | Profile::Stripe));
         world.handler = |told| Some(told % 7 != 3);
+        world.has_locks = !world.dice.one_in(4);
+        world.deployed = world.dice.one_in(4).then(|| profile.later_contract());
+        world.weak = world.dice.one_in(8);
         world
     }
 
@@ -211,8 +220,9 @@ impl World {
     fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
         let scope = self.realms[&realm].engine.scope().clone();
         let owner = RealmId(format!("realm-{realm}").into());
+        let contract = self.realms[&realm].contract.clone();
         let context =
-            SubmitContext { scope: &scope, realm: &owner, contract: &self.contract, destinations: &self.destinations };
+            SubmitContext { scope: &scope, realm: &owner, contract: &contract, destinations: &self.destinations };
         self.submits += 1;
         let bits =
             |salt: u64| RandomBits(u128::from(self.submits * 2 + salt).wrapping_mul(u128::MAX / 97).to_be_bytes());
@@ -327,7 +337,7 @@ impl World {
                 let ok = self.network.up && self.network.probes_pass;
                 self.input(realm, Input::Probed { origin, ok });
             }
-            Event::Granted(realm, intent) => self.granted(realm, intent),
+            Event::Granted(realm, intent, grant) => self.granted(realm, intent, grant),
             Event::Freed(intent) => self.freed(intent),
             Event::Arrive(packet) => self.arrive(packet),
             Event::Complete(packet, token) => self.complete(packet, token),
@@ -362,6 +372,9 @@ impl World {
         }
         assert_eq!(tickets.len(), results.len(), "a result for every change");
         self.laws.after_commit(&self.ledger, self.seed);
+        if self.weak {
+            self.ledger.remember(self.now_ms);
+        }
         let results = tickets.into_iter().zip(results).collect();
         self.later(Event::Input(number, Input::Committed { results, clock }));
     }
@@ -450,16 +463,19 @@ impl World {
                 self.counts.sends += 1;
                 let scope = self.realms[&realm].engine.scope().clone();
                 let at_ms = self.realms[&realm].engine.stamp().at_ms;
-                self.laws.before_send(
-                    &self.ledger,
-                    &self.locks,
-                    self.now_ms,
+                let contract = self.realms[&realm].contract.contract.clone();
+                let sending = Sending {
+                    ledger: &self.ledger,
+                    locks: &self.locks,
+                    now_ms: self.now_ms,
                     realm,
-                    &scope,
-                    at_ms,
-                    &dispatch,
-                    self.seed,
-                );
+                    scope: &scope,
+                    contract: &contract,
+                    ledger_ms: at_ms,
+                    dispatch: &dispatch,
+                    seed: self.seed,
+                };
+                self.laws.before_send(&sending);
                 self.send(realm, *dispatch);
                 self.counts.most_in_flight = self.counts.most_in_flight.max(self.server.in_flight(realm));
             }

@@ -310,12 +310,13 @@ impl<A: App + 'static> Driver<A> {
     }
 
     /// Does what takes time; what came of it is the next input.
-    async fn carry_out(&self, effect: Effect, flight: Option<Flight>) -> Option<Input> {
+    async fn carry_out(self: &Rc<Self>, effect: Effect, flight: Option<Flight>) -> Option<Input> {
         let scope = &self.opening.scope;
         Some(match effect {
-            Effect::Commit { batch, clock } => {
+            Effect::Commit { batch } => {
                 let (tickets, mut changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
-                let readings: Readings = Rc::new(move || clock.reading_at(moment()));
+                let driver = self.clone();
+                let readings: Readings = Rc::new(move || driver.engine.borrow().reading(moment()));
                 let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }

@@ -105,6 +105,8 @@ pub struct Terms {
     pub windows: Windows,
     /// Does the app prepare requests?
     pub prepares: bool,
+    /// How often this realm has let go of locks so far.
+    pub locks_lost: u64,
 }
 
 impl AttemptRun {
@@ -162,7 +164,7 @@ impl AttemptRun {
             owner: terms.owner,
             scope: terms.scope,
             purpose: self.errand.purpose(),
-            lock_held: self.lock_held,
+            lock: self.lock_held.then_some(terms.locks_lost),
             attempt_ms: match self.errand {
                 Errand::Reconcile { .. } => terms.attempt_ms.max(RECONCILE_DEADLINE_MS),
                 _ => terms.attempt_ms,

@@ -123,7 +123,9 @@ pub struct TakeClaim {
     /// The scope that this realm's credentials are for.
     pub scope: ScopeHash,
     pub purpose: Purpose,
-    pub lock_held: bool,
+    /// Made under the intent's lock, by a realm that had let go of locks so many times: if it has done so again when the
+    /// claim is decided, this one may be another's (P2.5).
+    pub lock: Option<u64>,
     /// How long the attempt may take; the lease is longer by its slack.
     pub attempt_ms: u64,
     /// The windows of the contract that the queue has now; the smaller of this and the stored one's counts (law 7).

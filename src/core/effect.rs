@@ -9,13 +9,12 @@ use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::record::Content;
 use super::shared::Shared;
-use super::time::RealmClock;
 
 #[derive(Debug)]
 pub enum Effect {
-    /// Make these durable in one transaction, in this order; `clock` is to be read when the transaction decides.
-    /// Answered by `Committed`.
-    Commit { batch: Vec<(Ticket, Change)>, clock: RealmClock },
+    /// Make these durable in one transaction, in this order, with [`Engine::reading`](super::engine::Engine::reading) of
+    /// the moment when the transaction decides. Answered by `Committed`.
+    Commit { batch: Vec<(Ticket, Change)> },
     /// Read what is due up to this ledger time. Answered by `Due` or `DueFailed`.
     LoadDue { until_ms: u64, limit: u32 },
     /// Read what is due for the app up to this ledger time. Answered by `Inbox` or `InboxFailed`.

@@ -21,7 +21,7 @@ use super::limits::{
 };
 use super::map::SortedMap;
 use super::shared::Shared;
-use super::time::{LedgerClock, Moment, RealmClock, Stamp};
+use super::time::{LedgerClock, Moment, Reading, RealmClock, Stamp};
 use credentials::CredentialsKnown;
 use inbox::Inbox;
 use locks::LockWaits;
@@ -67,6 +67,7 @@ pub struct Engine {
     origins: Origins,
     /// Intents whose locks this realm waits for, because others run them.
     lock_waits: LockWaits,
+    locks_lost: u64,
     /// Intents that somebody waits for, and how long their journal was when the app was last told.
     watched: SortedMap<IntentId, Option<u64>>,
     watched_at_ms: u64,
@@ -128,6 +129,7 @@ impl Engine {
             parked: SortedMap::new(),
             origins: Origins::new(&settings.origins),
             lock_waits: LockWaits::default(),
+            locks_lost: 0,
             watched: SortedMap::new(),
             watched_at_ms: now.mono_ms,
             changes: Vec::new(),
@@ -225,6 +227,11 @@ impl Engine {
     /// The ledger time at the last input.
     pub fn stamp(&self) -> Stamp {
         self.clock.stamp()
+    }
+
+    /// What this realm brings to a transaction that decides now.
+    pub fn reading(&self, now: Moment) -> Reading {
+        Reading { locks_lost: self.locks_lost, ..self.clock.clone().read(now) }
     }
 
     pub fn scope(&self) -> &ScopeHash {
@@ -424,7 +431,7 @@ impl Engine {
         self.committing = true;
         let count = self.changes.len().min(COMMIT_BATCH_MAX);
         let batch = self.changes.drain(..count).collect();
-        self.effects.push(Effect::Commit { batch, clock: self.clock });
+        self.effects.push(Effect::Commit { batch });
     }
 
     fn terms(&mut self) -> Terms {
@@ -435,6 +442,7 @@ impl Engine {
             attempt_ms: self.settings.attempt_ms,
             windows: self.settings.windows.clone(),
             prepares: self.settings.prepares,
+            locks_lost: self.locks_lost,
         }
     }
 

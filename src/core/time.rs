@@ -46,10 +46,13 @@ pub struct Reading {
     pub wall_ms: u64,
     /// The ledger clock as this realm has followed it on its monotonic clock: `(at_ms, epoch)`.
     pub followed: Option<(u64, u32)>,
+    /// How often the realm has let go of locks before their time, or lost them (P2.5).
+    pub locks_lost: u64,
 }
 
-/// What a realm's clocks read when a transaction decides. It may have waited long, behind others or in a page that did
-/// not run: what they read when it was asked for is old, and an old wall clock looks like one that was set ahead.
+/// What a realm brings to a transaction at the moment when that decides. It may have waited long, behind others or in a page
+/// that did not run: an old reading of the wall clock looks like one that was set ahead, and a lock that was held when a
+/// claim was asked for may be another's.
 pub type Readings = Rc<dyn Fn() -> Reading>;
 
 /// The ledger clock as stored: `(L, wall_at, epoch)` of P3.1.
@@ -130,19 +133,15 @@ impl RealmClock {
             clock.wall_ms = now.wall_ms;
         }
         self.last = now;
-        Reading { wall_ms: now.wall_ms, followed: self.clock.map(|clock| (clock.at_ms, clock.epoch)) }
-    }
-
-    /// What this realm will bring to a transaction that decides at `now`.
-    pub fn reading_at(&self, now: Moment) -> Reading {
-        self.clone().read(now)
+        let followed = self.clock.map(|clock| (clock.at_ms, clock.epoch));
+        Reading { wall_ms: now.wall_ms, followed, locks_lost: 0 }
     }
 
     /// Takes over what the ledger says: as it was read at the start, then as each transaction observed it with what
     /// this realm brought. The ledger decides what epoch it is.
     pub fn adopt(&mut self, stored: LedgerClock) {
         let Some(own) = self.clock else {
-            self.clock = Some(stored.observe(Reading { wall_ms: self.last.wall_ms, followed: None }));
+            self.clock = Some(stored.observe(Reading { wall_ms: self.last.wall_ms, followed: None, locks_lost: 0 }));
             return;
         };
         if stored.epoch != own.epoch {
@@ -174,7 +173,7 @@ mod tests {
     const HOUR: u64 = 3_600_000;
 
     fn alone(wall_ms: u64) -> Reading {
-        Reading { wall_ms, followed: None }
+        Reading { wall_ms, followed: None, locks_lost: 0 }
     }
 
     #[test]
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn p3_2_a_wild_clock_of_an_older_epoch_closes_no_later_window() {
         let corrected = LedgerClock { at_ms: 5 * HOUR, wall_ms: 2 * HOUR, epoch: 1, unexplained_ms: 0 };
-        let wild = Reading { wall_ms: 2 * HOUR + 5, followed: Some((100_000 * HOUR, 0)) };
+        let wild = Reading { wall_ms: 2 * HOUR + 5, followed: Some((100_000 * HOUR, 0)), locks_lost: 0 };
         let followed = LedgerClock { at_ms: 5 * HOUR + 5, wall_ms: 2 * HOUR + 5, ..corrected };
         assert_eq!(corrected.observe(wild), followed);
     }
@@ -246,8 +245,11 @@ mod tests {
     }
 
     fn any_reading() -> impl Strategy<Value = Reading> {
-        (0..HOUR, prop::option::of((0..2 * HOUR, 0_u32..4)))
-            .prop_map(|(wall_ms, followed)| Reading { wall_ms, followed })
+        (0..HOUR, prop::option::of((0..2 * HOUR, 0_u32..4))).prop_map(|(wall_ms, followed)| Reading {
+            wall_ms,
+            followed,
+            locks_lost: 0,
+        })
     }
 
     proptest! {

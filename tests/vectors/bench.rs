@@ -148,7 +148,7 @@ impl Bench {
             owner: realm(),
             scope: ScopeHash::of("user-1"),
             purpose: Purpose::Send,
-            lock_held: false,
+            lock: None,
             attempt_ms: ATTEMPT_DEADLINE_MS,
             windows: self.contract.windows(),
             fresh_credentials: true,
@@ -185,7 +185,7 @@ impl Bench {
 
     /// One change in a transaction of its own.
     fn apply(&mut self, change: &Change) -> Result<Applied, Refusal> {
-        let reading = Reading { wall_ms: self.wall_ms, followed: None };
+        let reading = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
         let mut overlay = Overlay::default();
         let applied = loop {
             match apply(&mut overlay, change, reading) {

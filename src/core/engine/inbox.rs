@@ -125,7 +125,7 @@ impl Engine {
             owner: terms.owner,
             scope: terms.scope,
             purpose: Purpose::Deliver,
-            lock_held: false,
+            lock: None,
             attempt_ms: DELIVER_DEADLINE_MS,
             windows: terms.windows,
             fresh_credentials: false,

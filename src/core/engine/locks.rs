@@ -23,7 +23,10 @@ impl Engine {
     pub(super) fn lock_told(&mut self, intent: &IntentId, lock: Lock) {
         if let Some(run) = self.runs.get_mut(intent) {
             match lock {
-                Lock::Lost => run.lose_lock(),
+                Lock::Lost => {
+                    run.lose_lock();
+                    self.locks_lost += 1;
+                }
                 _ if run.holds_lock() => {}
                 _ if !run.is_locking() => self.unlock_if(lock, intent),
                 // Whoever has it is about to claim, or dies first. One that does neither, because it is frozen, is not
@@ -89,6 +92,7 @@ impl Engine {
     /// would be granted it and keep it (P2.5).
     pub(super) fn release_locks(&mut self) {
         let mut locks: Vec<IntentId> = core::mem::take(&mut self.lock_waits).0.into_iter().map(|(id, _)| id).collect();
+        self.locks_lost += 1;
         let mut over = Vec::new();
         for (intent, run) in self.runs.iter_mut() {
             if run.is_locking() || run.holds_lock() {

@@ -35,6 +35,8 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if intent.history.attempts.iter().any(|attempt| attempt.correlation == take.nonce) {
         return refuse(Refusal::WrongState(intent));
     }
+    // A lock that was let go of since may be another's, who may have claimed under it.
+    let lock_held = take.lock.is_some_and(|locks_lost| locks_lost == draft.locks_lost());
     let held_for_credentials = intent.state == State::Held { reason: HeldReason::Auth };
     let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
     if !take.purpose.allows(&intent.state) && !refreshed {
@@ -43,7 +45,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if let Some((live, until_ms)) = draft.live_claim(&intent) {
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
         // repeated (P2.1, P2.4).
-        let inherits = live.lock_held && take.lock_held && live.purpose == take.purpose;
+        let inherits = live.lock_held && lock_held && live.purpose == take.purpose;
         if !inherits {
             return refuse(Refusal::Leased { until_ms });
         }
@@ -63,7 +65,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         nonce: take.nonce.clone(),
         purpose: take.purpose,
         lease_until_ms,
-        lock_held: take.lock_held,
+        lock_held,
         unexplained_ms: draft.unexplained_ms(),
     });
     look_again_at(&mut intent, take.purpose, lease_until_ms);

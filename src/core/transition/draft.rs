@@ -18,6 +18,7 @@ pub(super) struct Draft<'a> {
     writes: Writes,
     now: Stamp,
     unexplained_ms: u64,
+    locks_lost: u64,
 }
 
 /// Reads one kind of record: `Ok(None)` where there is none, [`Refusal::Undecodable`] where it cannot be read.
@@ -45,7 +46,13 @@ impl<'a> Draft<'a> {
         let clock = stored.observe(reading);
         let mut writes = Writes::new();
         writes.insert(RecordKey::Clock, Record::Clock(clock));
-        Ok(Self { overlay, writes, now: clock.stamp(reading.wall_ms), unexplained_ms: clock.unexplained_ms })
+        Ok(Self {
+            overlay,
+            writes,
+            now: clock.stamp(reading.wall_ms),
+            unexplained_ms: clock.unexplained_ms,
+            locks_lost: reading.locks_lost,
+        })
     }
 
     pub(super) fn now(&self) -> Stamp {
@@ -55,6 +62,11 @@ impl<'a> Draft<'a> {
     /// What only single realms have known of time, ever: a claim remembers it, and does not end by more of it.
     pub(super) fn unexplained_ms(&self) -> u64 {
         self.unexplained_ms
+    }
+
+    /// How often the realm that makes the change has let go of locks.
+    pub(super) fn locks_lost(&self) -> u64 {
+        self.locks_lost
     }
 
     /// The claim on an intent and when its lease ends, if it has not ended by any clock that its holder could see.

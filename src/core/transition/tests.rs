@@ -78,7 +78,7 @@ impl Bench {
     /// Several changes in one transaction. Checks what every transaction must keep.
     fn batch(&mut self, changes: &[Change]) -> Vec<Result<Applied, Refusal>> {
         let now = self.moment();
-        let alone = Reading { wall_ms: self.wall_ms, followed: None };
+        let alone = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
         let reading = self.realm.as_mut().map_or(alone, |realm| realm.read(now));
         let mut overlay = Overlay::default();
         let results = changes.iter().map(|change| {
@@ -213,7 +213,7 @@ fn take(id: &IntentId, nonce: &str) -> TakeClaim {
         owner: RealmId("realm-a".into()),
         scope: ScopeHash::of("user-1"),
         purpose: Purpose::Send,
-        lock_held: false,
+        lock: None,
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: generic().windows(),
         fresh_credentials: false,

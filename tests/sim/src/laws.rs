@@ -32,6 +32,8 @@ pub struct Laws {
     /// The wall clock was set back, and none of these, which would know, has written to the ledger since. Until then how
     /// long ago something was is unknowable (design section 9).
     pub unseen_step: Option<Vec<RealmNo>>,
+    /// The wall clock was ever set back.
+    pub stepped_back: bool,
     /// Intents of which a weak tier has lost something: it may say that they were never sent (design section 4).
     pub lost: BTreeSet<IntentId>,
 }
@@ -122,6 +124,8 @@ impl Laws {
         }
         self.known = kept;
         self.clock = ledger.clock();
+        // What a realm knew of a step back, and had written, may be lost as well.
+        self.unseen_step = self.stepped_back.then(Vec::new);
     }
 
     pub fn after_commit(&mut self, ledger: &Ledger, seed: u64) {

@@ -169,6 +169,7 @@ impl World {
         if ms < 0 {
             // Only a realm that runs can tell, once it has written.
             let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
+            self.laws.stepped_back = true;
             self.laws.unseen_step = Some(awake.map(|(number, _)| *number).collect());
         }
     }

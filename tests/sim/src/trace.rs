@@ -8,7 +8,7 @@ use intento::core::change::{Applied, Change, Refusal};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
 use intento::core::input::{CommitError, Ticket};
 use intento::core::intent::IntentRecord;
-use intento::core::time::Stamp;
+use intento::core::time::Reading;
 use rustc_stable_hash::hashers::StableSipHasher128;
 
 use crate::profile::Profile;
@@ -34,7 +34,7 @@ impl Trace {
         let to = &mut self.0;
         discriminant(effect).hash(to);
         match effect {
-            Effect::Commit { batch, clock } => commit(batch, clock.stamp(), to),
+            Effect::Commit { batch } => commit(batch, to),
             Effect::LoadDue { until_ms, limit } | Effect::LoadInbox { until_ms, limit } => (until_ms, limit).hash(to),
             Effect::Deliver { intent, answer } => {
                 record(intent, to);
@@ -61,13 +61,13 @@ impl Trace {
     }
 
     /// What `apply` made of a batch.
-    pub(crate) fn committed(&mut self, results: &[Result<Applied, CommitError>]) {
+    pub(crate) fn committed(&mut self, reading: Reading, results: &[Result<Applied, CommitError>]) {
+        reading.hash(&mut self.0);
         results.iter().for_each(|result| told(result, &mut self.0));
     }
 }
 
-fn commit(batch: &[(Ticket, Change)], now: Stamp, to: &mut impl Hasher) {
-    (now.at_ms, now.epoch, now.wall_ms).hash(to);
+fn commit(batch: &[(Ticket, Change)], to: &mut impl Hasher) {
     batch.len().hash(to);
     for (ticket, change) in batch {
         ticket.hash(to);

@@ -13,7 +13,7 @@ use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{IntentId, RandomBits, RealmId};
 use intento::core::shared::Shared;
 use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
-use intento::core::time::{Readings, RealmClock};
+use intento::core::time::Readings;
 use intento::ledger::store::{Store, commit_batch};
 
 use crate::chance::Dice;
@@ -129,7 +129,7 @@ pub struct Network {
 pub enum Event {
     Open(RealmNo),
     Input(RealmNo, Input),
-    Transaction(RealmNo, Vec<(Ticket, Change)>, RealmClock),
+    Transaction(RealmNo, Vec<(Ticket, Change)>),
     Query(RealmNo, u64, u32),
     InboxQuery(RealmNo, u64, u32),
     Load(RealmNo, IntentId),
@@ -316,7 +316,7 @@ impl World {
             Event::InboxQuery(realm, ..) if self.storm.read() => self.later(Event::Input(realm, Input::InboxFailed)),
             Event::Load(realm, intent) if self.storm.read() => self.input(realm, Input::NotLoaded(intent)),
             Event::Input(realm, input) => self.input(realm, input),
-            Event::Transaction(realm, batch, clock) => self.transact(realm, batch, clock),
+            Event::Transaction(realm, batch) => self.transact(realm, batch),
             Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
             Event::InboxQuery(realm, until_ms, limit) => {
                 let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
@@ -345,13 +345,13 @@ impl World {
         }
     }
 
-    fn transact(&mut self, number: RealmNo, batch: Vec<(Ticket, Change)>, clock: RealmClock) {
+    fn transact(&mut self, number: RealmNo, batch: Vec<(Ticket, Change)>) {
         let Some(realm) = self.realms.get_mut(&number) else { return };
         // A transaction decides in a task of its page.
         if let Some(waiting) = &mut realm.frozen {
-            return waiting.push(Event::Transaction(number, batch, clock));
+            return waiting.push(Event::Transaction(number, batch));
         }
-        let reading = clock.reading_at(realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms)));
+        let reading = realm.engine.reading(realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms)));
         let readings: Readings = Rc::new(move || reading);
         let (tickets, mut changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
@@ -363,7 +363,7 @@ impl World {
             self.ledger.fail_next([fault]);
         }
         let (results, clock) = now(commit_batch(&self.ledger, &mut changes, &readings));
-        self.trace.committed(&results);
+        self.trace.committed(reading, &results);
         for change in &changes {
             if let Change::Record(facts) = change {
                 let stored = self.ledger.intent(&facts.intent);
@@ -408,7 +408,7 @@ impl World {
     pub(crate) fn act(&mut self, realm: RealmNo, effect: Effect) {
         self.trace.effect(&effect);
         match effect {
-            Effect::Commit { batch, clock } => self.later(Event::Transaction(realm, batch, clock)),
+            Effect::Commit { batch } => self.later(Event::Transaction(realm, batch)),
             Effect::LoadDue { until_ms, limit } => {
                 self.counts.loads += 1;
                 self.later(Event::Query(realm, until_ms, limit));
@@ -534,7 +534,7 @@ impl World {
     pub(crate) fn has_facts_for(&self, realm: RealmNo) -> bool {
         let theirs = |event: &Event| {
             matches!(event, Event::Answer(packet, Observation::Reply(_)) if packet.realm == realm)
-                || matches!(event, Event::Transaction(of, batch, _) if *of == realm
+                || matches!(event, Event::Transaction(of, batch) if *of == realm
                     && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
         };
         self.events.values().any(|event| theirs(event))

@@ -164,3 +164,27 @@ fn p2_5_a_late_grant_is_given_back() {
     world.run_for(SECOND);
     assert_eq!(sends(&world), 1);
 }
+
+/// Found by seed 147990: a claim waited behind a slow commit, its tab was frozen and let go of the lock, another tab claimed
+/// under it, and then the first claim, made "with the lock", took that one's place while it was about to send.
+#[test]
+fn p2_5_a_claim_that_waited_is_not_made_under_a_lock_that_was_let_go() {
+    let mut world = world(10);
+    let left = world.open();
+    world.submit(left, 1);
+    world.run_until(MINUTE, |world| world.counts.authorizations == 1);
+    world.run_for(1);
+    assert!(world.ledger.intents()[0].claim.is_none(), "the claim is on its way to the ledger");
+    world.freeze(left);
+    world.server.work_ms = 20 * SECOND;
+    let right = world.open();
+    world.run_until(MINUTE, |world| sends(world) == 1);
+    let fence = world.ledger.intents()[0].fence;
+    world.thaw(left);
+    world.run_for(5 * SECOND);
+    let intent = world.ledger.intents()[0].clone();
+    let owner = intent.claim.as_ref().map(|claim| claim.owner.0.to_string());
+    assert_eq!((intent.fence, owner), (fence, Some(format!("realm-{right}"))));
+    world.run_for(MINUTE);
+    assert_eq!((sends(&world), world.effects_of(1)), (1, 1));
+}

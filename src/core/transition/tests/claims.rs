@@ -98,7 +98,7 @@ fn law_5_only_time_ends_a_lease() {
     bench.wait(LEASE - 1);
     let leased = Err(Refusal::Leased { until_ms: START + LEASE });
     assert_eq!(bench.apply(&Change::Claim(take(&id, "b"))), leased);
-    let with_lock = TakeClaim { lock_held: true, ..take(&id, "b") };
+    let with_lock = TakeClaim { lock: Some(0), ..take(&id, "b") };
     assert_eq!(bench.apply(&Change::Claim(with_lock)), leased, "its holder had no lock to lose (P2.4)");
     bench.wait(1);
     assert_eq!(bench.claim(&id, "b").fence, 2);
@@ -146,7 +146,7 @@ fn law_9_a_claim_is_for_the_scope_that_asks() {
 fn p2_4_a_claim_made_with_the_lock_passes_on_with_it() {
     let mut bench = Bench::with(&submit(1));
     let id = submit(1).intent;
-    let locked = |nonce: &str| TakeClaim { lock_held: true, ..take(&id, nonce) };
+    let locked = |nonce: &str| TakeClaim { lock: Some(0), ..take(&id, nonce) };
     bench.apply(&Change::Claim(locked("a"))).unwrap();
     assert!(matches!(bench.apply(&Change::Claim(take(&id, "b"))), Err(Refusal::Leased { .. })), "without the lock");
     let other_purpose = TakeClaim { purpose: Purpose::Reconcile, ..locked("c") };

@@ -28,12 +28,13 @@ fn terms(nonce: &str, windows: Windows) -> Terms {
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows,
         prepares: false,
+        locks_lost: 0,
     }
 }
 
 /// What the ledger clock reads now.
 fn stamp(bench: &Bench) -> Stamp {
-    let reading = Reading { wall_ms: bench.wall_ms, followed: None };
+    let reading = Reading { wall_ms: bench.wall_ms, followed: None, locks_lost: 0 };
     let LedgerClock { at_ms, wall_ms, epoch, .. } = bench.clock().observe(reading);
     Stamp { at_ms, wall_ms, epoch }
 }

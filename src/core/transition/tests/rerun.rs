@@ -84,7 +84,7 @@ impl Walk {
             }
             Move::Claim(number, lock_held) => {
                 let claim = take(&submit(*number).intent, &format!("nonce-{}", self.made));
-                Change::Claim(TakeClaim { lock_held: *lock_held, ..claim })
+                Change::Claim(TakeClaim { lock: lock_held.then_some(0), ..claim })
             }
             Move::Tell(at, what) => {
                 let grant = grant(*at)?;

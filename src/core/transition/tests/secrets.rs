@@ -52,6 +52,7 @@ fn law_11_debug_shows_no_secret() {
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: generic().windows(),
         prepares: false,
+        locks_lost: 0,
     };
     let mut run = crate::core::attempt_run::AttemptRun::new(record.id.clone(), crate::core::attempt_run::Errand::Send);
     let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached(true))];
@@ -73,14 +74,13 @@ fn law_11_debug_shows_no_secret() {
     };
     let change = Change::Record(Box::new(facts));
     let batch = vec![(Ticket::Engine, change.clone()), (Ticket::Caller(1), Change::Submit(Box::new(submit.clone())))];
-    let clock = RealmClock::new(Moment { wall_ms: 0, mono_ms: 0 });
     shown.extend([
         format!("{run:?}"),
         format!("{bench:?}"),
         format!("{:?}", Overlay::default()),
         format!("{submit:?} {grant:?} {recorded:?} {now:?}"),
         format!("{:?}", Effect::Send(Box::new(dispatch))),
-        format!("{:?}", Effect::Commit { batch, clock }),
+        format!("{:?}", Effect::Commit { batch }),
         format!("{:?}", Effect::Done { ticket: 1, result: Ok(Applied::Claimed(Box::new(grant.clone()))) }),
         format!(
             "{:?}",

@@ -8,6 +8,7 @@
 //! | [`locks`] | Web Locks: had, waited for, stolen, kept by the frozen |
 //! | [`ledger`] | storage that can be told to fail |
 //! | [`server`] | the network's tricks, and the server's half |
+//! | [`crash`] | where a tab and a server can die, and what befalls single messages |
 //! | [`laws`] | what must hold at every send and every commit, in every world |
 //! | [`storm`], [`schedule`] | faults by chance, and one life of a device, drawn from a seed |
 //! | [`profile`] | kinds of servers |
@@ -18,6 +19,7 @@
 //! | [`chance`] | throws of a seed |
 
 pub mod chance;
+pub mod crash;
 pub mod decisions;
 pub mod laws;
 pub mod ledger;

@@ -5,6 +5,7 @@
 #[allow(dead_code, unreachable_pub, missing_debug_implementations, reason = "the server's own file")]
 pub mod decide;
 
+use core::mem::take;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use intento::core::contract::{Answer, FactValue, Facts, Fault, Observation};
@@ -13,6 +14,7 @@ use intento::core::input::Input;
 use intento::core::key::IntentId;
 use intento::core::record::Content;
 
+use crate::crash::{Mishaps, ServerPoint};
 use crate::profile::Profile;
 use crate::world::{Event, ORIGIN, RealmNo, World};
 use decide::{Decision, End, Fingerprint, Record, State, Token, decide};
@@ -24,6 +26,8 @@ pub enum Turn {
     Pay,
     /// It never arrives.
     LostOnTheWay,
+    /// It never arrives, and nothing tells.
+    Swallowed,
     /// It is run, and its answer is lost.
     LostOnReturn,
     /// It is run, and half of its answer comes.
@@ -38,10 +42,8 @@ pub enum Turn {
     DeclineLost,
     /// A refusal from behind the layer that nothing stores: the next delivery may get another.
     DeclineUnstored,
-    /// The server dies after it has reserved the key: nothing is done, and nothing answers.
-    CrashBefore,
-    /// The server dies when it has done everything but answer.
-    CrashAfter,
+    /// The server dies here, and starts again at once.
+    Crash(ServerPoint),
     /// The handler outlives its lease.
     Slow(u64),
     /// It is run; the answer is that it was taken, and where its result will be.
@@ -66,6 +68,13 @@ pub struct Packet {
     turn: Turn,
     legs: Legs,
     delivery: Delivery,
+}
+
+impl Packet {
+    /// Is it the first delivery of a request of this tab?
+    pub(crate) fn is_first_of(&self, realm: RealmNo) -> bool {
+        self.realm == realm && self.delivery == Delivery::First
+    }
 }
 
 /// What the network does to a request and to its answer, each by itself, whatever the server makes of it.
@@ -93,6 +102,11 @@ pub struct Server {
     records: BTreeMap<String, Record>,
     tokens: i64,
     pub script: VecDeque<Turn>,
+    pub mishaps: Mishaps,
+    /// Where it died, in order.
+    pub crashes: Vec<ServerPoint>,
+    /// Keys whose answer is gone.
+    pruned: BTreeSet<String>,
     pub work_ms: u64,
     /// Requests that arrived, and runs that were begun.
     pub arrivals: u64,
@@ -112,6 +126,36 @@ impl Server {
 
     pub fn in_flight(&self, realm: RealmNo) -> usize {
         self.in_flight.iter().filter(|(of, ..)| *of == realm).count()
+    }
+
+    /// The sweeper's first step: answers past their retention are erased.
+    pub fn prune(&mut self, now_ms: u64) {
+        let over = |record: &&Record| matches!(record.state, State::Completed { expires_at, .. } if expires_at <= now_ms as i64);
+        let keys = self.records.iter().filter(|(_, record)| over(record)).map(|(key, _)| key.clone());
+        self.pruned.extend(keys);
+    }
+
+    /// Its second step: what was erased is known to have been used.
+    pub fn bury(&mut self) {
+        for key in &self.pruned {
+            if let Some(record) = self.records.get_mut(key) {
+                record.state = State::Tombstone;
+            }
+        }
+    }
+
+    /// Answers that are gone.
+    pub fn pruned(&self) -> usize {
+        self.pruned.len()
+    }
+
+    /// Is this where the server dies of this request?
+    fn dies(&mut self, packet: &Packet, point: ServerPoint) -> bool {
+        let dies = matches!(packet.turn, Turn::Crash(at) if at == point);
+        if dies {
+            self.crashes.push(point);
+        }
+        dies
     }
 
     /// What the server knows of a key, for good: asking seals it, if nothing was done.
@@ -142,7 +186,11 @@ impl World {
             Some(Content::Text(text)) => text,
             Some(Content::Bytes(_)) | None => String::new(),
         };
-        let turn = self.server.script.pop_front().unwrap_or_else(|| self.storm.turn());
+        let mut turn = self.server.script.pop_front().unwrap_or_else(|| self.storm.turn());
+        let again_ms = self.server.mishaps.repeated_after_ms.take();
+        if take(&mut self.server.mishaps.request_lost) {
+            turn = Turn::Swallowed;
+        }
         let (intent, attempt) = (dispatch.intent, dispatch.attempt);
         self.server.keys_of.entry(body.clone()).or_default().insert(key.clone());
         self.server.in_flight.insert((realm, intent.clone(), attempt));
@@ -155,6 +203,10 @@ impl World {
         if let Some(ms) = legs.again_ms {
             let again = Packet { delivery: Delivery::Again, ..packet.clone() };
             self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(again));
+        }
+        if let Some(ms) = again_ms {
+            let again = Packet { delivery: Delivery::Again, turn: Turn::Pay, ..packet.clone() };
+            self.at(self.now_ms + ms, Event::Arrive(again));
         }
         match packet.turn.clone() {
             _ if legs.lost_out => self.answer(&packet, Observation::Fault(Fault::Network)),
@@ -172,8 +224,17 @@ impl World {
         }
     }
 
-    pub(crate) fn arrive(&mut self, packet: Packet) {
+    pub(crate) fn arrive(&mut self, mut packet: Packet) {
+        if matches!(packet.turn, Turn::Swallowed) {
+            return;
+        }
         self.server.arrivals += 1;
+        if let Some(point) = self.server.mishaps.crash.take() {
+            packet.turn = Turn::Crash(point);
+        }
+        if self.server.dies(&packet, ServerPoint::Unreserved) {
+            return;
+        }
         let now_ms = self.now_ms as i64;
         let record = self.server.records.get(&packet.key);
         let decision = decide(record, now_ms, fingerprint(&packet.body), self.server.profile.policy());
@@ -196,15 +257,18 @@ impl World {
         if matches!(packet.turn, Turn::DeclineUnstored) {
             return self.reply(&packet, self.server.profile.unstored_refusal());
         }
-        self.server.executions += 1;
         self.server.tokens += 1;
         let token = Token(self.server.tokens);
         let state = State::InProgress { token, lease_until: (self.now_ms + self.server.profile.lease_ms()) as i64 };
         let record = Record { fingerprint: Some(fingerprint(&packet.body)), sealed: false, state };
         self.server.records.insert(packet.key.clone(), record);
+        if self.server.dies(&packet, ServerPoint::Reserved) {
+            return;
+        }
+        self.server.executions += 1;
         let work_ms = match packet.turn {
-            Turn::CrashBefore => return,
             Turn::Slow(ms) => ms,
+            Turn::Crash(ServerPoint::Running) => self.server.work_ms / 2,
             _ => self.server.work_ms,
         };
         self.at(self.now_ms + work_ms, Event::Complete(packet, token));
@@ -212,6 +276,12 @@ impl World {
 
     /// T1: effect, answer and the end of the reservation, together, if the reservation is still this run's.
     pub(crate) fn complete(&mut self, packet: Packet, token: Token) {
+        // Up to here, and before the reservation is let go, whatever was done is undone by the database.
+        for point in [ServerPoint::Running, ServerPoint::Uncommitted, ServerPoint::Releasing] {
+            if self.server.dies(&packet, point) {
+                return;
+            }
+        }
         let Some(record) = self.server.records.get_mut(&packet.key) else { return };
         let holds = matches!(record.state, State::InProgress { token: holder, .. } if holder == token);
         if !holds || record.sealed {
@@ -234,12 +304,15 @@ impl World {
             Turn::Accept => with_header(json(202), "location", &format!("{ORIGIN}/payments/{}", token.0)),
             _ => self.server.profile.first(end, &packet.key),
         };
-        if !matches!(packet.turn, Turn::CrashAfter) {
-            self.reply(&packet, facts);
+        if self.server.dies(&packet, ServerPoint::Committed) {
+            return;
         }
+        self.server.dies(&packet, ServerPoint::Answering);
+        self.reply(&packet, facts);
     }
 
     fn replay(&mut self, packet: &Packet) {
+        assert!(!self.server.pruned.contains(&packet.key), "seed {}: R2: an answer that is gone", self.seed);
         let end = match self.server.records.get(&packet.key).map(|record| record.state) {
             Some(State::Completed { end, .. }) => end,
             _ => End::Unknown,
@@ -249,11 +322,13 @@ impl World {
     }
 
     fn reply(&mut self, packet: &Packet, facts: Facts) {
+        // What goes to a tab that is gone is lost as it is.
+        let lost = self.realms.contains_key(&packet.realm) && take(&mut self.server.mishaps.answer_lost);
         let observation = match packet.turn {
             _ if packet.delivery == Delivery::Again => return,
-            _ if packet.legs.lost_back => Observation::Fault(Fault::Network),
+            _ if lost || packet.legs.lost_back => Observation::Fault(Fault::Network),
             Turn::LostOnReturn | Turn::DeclineLost => Observation::Fault(Fault::Network),
-            Turn::Truncated => Observation::Fault(Fault::Truncated),
+            Turn::Truncated | Turn::Crash(ServerPoint::Answering) => Observation::Fault(Fault::Truncated),
             _ => Observation::Reply(facts),
         };
         self.answer(packet, observation);

@@ -6,6 +6,7 @@ use intento::core::contract::Fault;
 use intento::core::input::Authorized;
 
 use crate::chance::Dice;
+use crate::crash::ServerPoint;
 use crate::ledger::LedgerFault;
 use crate::server::{Legs, Turn, html, json, with_header};
 use crate::world::{MINUTE, SECOND};
@@ -135,7 +136,7 @@ impl Storm {
             (rates.declined, Turn::Decline),
             (rates.declined_lost, Turn::DeclineLost),
             (rates.declined_unstored, Turn::DeclineUnstored),
-            (rates.crash, if effect { Turn::CrashAfter } else { Turn::CrashBefore }),
+            (rates.crash, Turn::Crash(if effect { ServerPoint::Committed } else { ServerPoint::Reserved })),
             (rates.slow, Turn::Slow(slow_ms)),
             (if knows_unknown { rates.unknown } else { 0 }, Turn::Unknown { effect }),
             (rates.unauthorized, Turn::Says(json(401))),

@@ -540,6 +540,11 @@ impl World {
         self.events.values().any(|event| theirs(event))
     }
 
+    /// What is going to happen.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Event> {
+        self.events.values().map(Box::as_ref)
+    }
+
     pub(crate) fn latency(&mut self) -> u64 {
         if self.storm.blows() { self.storm.latency() } else { 1 + self.dice.roll(self.latency_max_ms) }
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use intento::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use intento::core::effect::Dispatch;
 use intento::core::input::Input;
-use intento::core::key::IntentId;
+use intento::core::key::{IntentId, ScopeHash};
 use intento::core::record::Content;
 
 use crate::crash::{Mishaps, ServerPoint};
@@ -103,6 +103,8 @@ pub struct Server {
     tokens: i64,
     pub script: VecDeque<Turn>,
     pub mishaps: Mishaps,
+    /// Whose session the browser's cookies are; `None`: there are no cookies. Requests say which scope they are for.
+    pub session: Option<ScopeHash>,
     /// Where it died, in order.
     pub crashes: Vec<ServerPoint>,
     /// Keys whose answer is gone.
@@ -236,6 +238,10 @@ impl World {
             return;
         }
         let now_ms = self.now_ms as i64;
+        let scope = self.scopes.get(&packet.realm).map(|scope| ScopeHash::of(scope));
+        if self.server.session.is_some() && self.server.session != scope {
+            return self.reply(&packet, json(403));
+        }
         let record = self.server.records.get(&packet.key);
         let decision = decide(record, now_ms, fingerprint(&packet.body), self.server.profile.policy());
         self.tally.decided(decision);

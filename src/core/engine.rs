@@ -254,11 +254,12 @@ impl Engine {
             }
             Wake::Resumed => {
                 self.suspended = false;
-                self.inbox.look();
                 self.origins.ask_again(false);
             }
         }
         self.schedule.stale = true;
+        // Whoever ended an intent may have died before it could say so, or may not know it.
+        self.inbox.look();
     }
 
     /// After every input: offer unrecorded facts whose time has come, look at the ledger, look at what is watched,

@@ -4,6 +4,7 @@ use intento::core::input::Input;
 use intento::core::intent::State;
 use intento::core::limits::{DELIVER_DEADLINE_MS, DELIVERIES_MAX, LEASE_SLACK_MS};
 use intento::core::record::RecordKey;
+use sim::crash::ClientPoint;
 use sim::{HOUR, MINUTE, SECOND, World};
 
 /// Opens a tab whose app handles the outcomes of payments.
@@ -66,6 +67,20 @@ fn p7_1_a_realm_that_dies_while_it_hands_over_is_followed_by_another() {
     let second = open(&mut world);
     world.run_for(DELIVER_DEADLINE_MS + LEASE_SLACK_MS + 2 * SECOND);
     assert_eq!(world.delivered.iter().map(|(realm, ..)| *realm).collect::<Vec<_>>(), [first, second]);
+}
+
+/// Another tab was open all along, and nobody tells it: the one that recorded the outcome died before it could.
+#[test]
+fn p7_1_an_outcome_whose_recorder_died_untold_is_found_by_a_tab_that_was_open() {
+    let mut world = World::new(10);
+    let first = open(&mut world);
+    let second = open(&mut world);
+    let ticket = world.submit(first, 1);
+    assert!(world.run_until(MINUTE, |world| world.is_at(first, ClientPoint::Recorded)));
+    world.close(first);
+    world.run_for(2 * MINUTE);
+    let intent = world.intent_of(ticket);
+    assert_eq!(world.delivered, [(second, intent.id, intent.state)]);
 }
 
 #[test]

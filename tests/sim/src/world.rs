@@ -247,9 +247,12 @@ impl World {
     }
 
     pub fn steer(&mut self, realm: RealmNo, change: Change) {
+        self.ask(realm, change);
+    }
+
+    pub(crate) fn next_ticket(&mut self) -> u64 {
         self.submits += 1;
-        let ticket = self.submits;
-        self.input(realm, Input::Steer { ticket, change: Box::new(change) });
+        self.submits
     }
 
     /// The intent of a submit that is done.

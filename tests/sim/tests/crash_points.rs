@@ -27,6 +27,8 @@ const FATES: [Fate; 4] = [Fate::RequestLost, Fate::AnswerLost, Fate::Delivered, 
 const DOUBLED_AFTER_MS: [u64; 4] = [5, 2 * SECOND, 61 * SECOND, SWEPT_AFTER_MS + MINUTE];
 /// The retention of the conforming server is a day.
 const SWEPT_AFTER_MS: u64 = DAY + MINUTE;
+/// A tab that hears nothing looks around once an hour.
+const HANDING_OVER_MS: u64 = 2 * HOUR;
 const WORK_MS: u64 = 400;
 const ORDER: u32 = 1;
 const CASES: usize = ClientPoint::ALL.len() * ServerPoint::ALL.len() * FATES.len();
@@ -54,6 +56,26 @@ fn every_crash_of_the_tab_by_every_crash_of_the_server_by_every_fate_of_the_mess
     assert!(by_client.values().all(|cases| *cases == 32) && by_server.values().all(|cases| *cases == 40));
 }
 
+/// Nothing is said to this tab, and it lives on: what the other one leaves behind it must find by itself.
+#[test]
+fn a_tab_that_was_open_all_along_finds_what_the_dead_one_left() {
+    let mut reached = 0;
+    for client in ClientPoint::ALL {
+        for server in ServerPoint::ALL.into_iter().filter(|server| *server != ServerPoint::Sweeping) {
+            for fate in FATES {
+                for repeated_after_ms in delays(server, fate) {
+                    let mut payment = Payment::new(client, server, fate, repeated_after_ms);
+                    payment.world.messages_lost = true;
+                    payment.heir = Some(payment.world.open());
+                    payment.live();
+                }
+                reached += 1;
+            }
+        }
+    }
+    assert_eq!(reached, 280);
+}
+
 fn delays(server: ServerPoint, fate: Fate) -> Vec<Option<u64>> {
     let sweeps = server == ServerPoint::Sweeping;
     match fate {
@@ -71,6 +93,8 @@ struct Payment {
     client: ClientPoint,
     server: ServerPoint,
     fate: Fate,
+    /// A tab that is open all along.
+    heir: Option<RealmNo>,
 }
 
 impl Drop for Payment {
@@ -92,7 +116,7 @@ impl Payment {
             repeated_after_ms,
             crash: Some(server).filter(|server| *server != ServerPoint::Sweeping),
         };
-        Self { world, client, server, fate }
+        Self { world, client, server, fate, heir: None }
     }
 
     fn live(mut self) {
@@ -103,7 +127,7 @@ impl Payment {
         let tab = self.open_again();
         let end_ms = self.world.now_ms + CALM_MS;
         assert!(self.world.run_until(end_ms, World::is_settled), "stuck: {:?}", self.world.ledger.intents());
-        self.world.run_for(10 * MINUTE);
+        self.world.run_for(HANDING_OVER_MS);
         self.all_came_about();
         self.it_ended_well(acknowledged, tab);
     }
@@ -114,7 +138,7 @@ impl Payment {
         let tab = world.open();
         if self.client == ClientPoint::Unstored {
             // A transaction is under way, and the decision has to wait for the next.
-            world.steer(tab, Change::Cancel(IntentId("nobody".to_owned())));
+            world.steer(tab, Change::Cancel(IntentId("nobody".into())));
         }
         let ticket = world.submit(tab, ORDER);
         let (client, end_ms) = (self.client, world.now_ms + HOUR);
@@ -148,9 +172,9 @@ impl Payment {
         self.world.server.bury();
     }
 
-    /// The next page load. What was not stored is decided again; all else must be known.
+    /// The tab after it: the next page load, unless there is one. What was not stored is decided again; all else must be known.
     fn open_again(&mut self) -> RealmNo {
-        let tab = self.world.open();
+        let tab = self.heir.unwrap_or_else(|| self.world.open());
         if self.world.ledger.intents().is_empty() {
             assert!(self.client <= ClientPoint::Storing, "lost");
             self.world.submit(tab, ORDER);

@@ -124,7 +124,7 @@ impl World {
     /// Is a transaction with such a change under way?
     fn issued(&self, tab: RealmNo, is: impl Fn(&Change) -> bool) -> bool {
         self.pending().any(|event| {
-            matches!(event, Event::Transaction(of, batch, _) if *of == tab
+            matches!(event, Event::Transaction(of, batch) if *of == tab
                 && batch.iter().any(|(_, change)| is(change)))
         })
     }

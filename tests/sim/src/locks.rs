@@ -114,10 +114,16 @@ impl World {
         }
     }
 
-    /// Code that is not ours steals every lock (`steal: true`), and gives them up again after so long.
+    /// Code that is not ours steals the locks of every page that runs (`steal: true`), and gives them up again after so
+    /// long. A page that does not run cannot hear of it and would still send what it has claimed, beside who got the lock
+    /// after the thief: only the server's reservation stands behind that (P2.8). intento never steals.
     pub fn steal_locks(&mut self, for_ms: u64) {
-        let stolen: Vec<(IntentId, Holder)> =
-            self.locks.holders.iter().map(|(intent, holder)| (intent.clone(), *holder)).collect();
+        let runs = |holder: &Holder| match holder {
+            Holder::Realm(realm, _) => !self.is_frozen(*realm),
+            Holder::Dead | Holder::Stranger => true,
+        };
+        let held = self.locks.holders.iter().filter(|(_, holder)| runs(holder));
+        let stolen: Vec<(IntentId, Holder)> = held.map(|(intent, holder)| (intent.clone(), *holder)).collect();
         for (intent, holder) in stolen {
             self.locks.holders.insert(intent.clone(), Holder::Stranger);
             if let Holder::Realm(realm, _) = holder {

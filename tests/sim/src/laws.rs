@@ -25,6 +25,8 @@ pub struct Laws {
     open: BTreeMap<ScopeHash, u64>,
     clock: Option<LedgerClock>,
     sent: BTreeMap<IntentId, FirstSend>,
+    /// Realms whose app had no credentials for an intent when it was asked last.
+    unauthorized: BTreeSet<(RealmNo, IntentId)>,
     /// Attempts that left, by intent.
     pub sends: BTreeMap<IntentId, Vec<u32>>,
     /// The device's wall clock was stepped: realms may disagree about when a lease ends (law 5 bounds what we start).
@@ -70,6 +72,11 @@ impl Laws {
         self.known.values().map(|intent| &**intent)
     }
 
+    /// An intent as it was last written.
+    pub fn known(&self, id: &IntentId) -> Option<&IntentRecord> {
+        self.known.get(id).map(|intent| &**intent)
+    }
+
     pub fn before_send(&mut self, sending: &Sending<'_>) {
         let &Sending { ledger, locks, realm, scope, ledger_ms, dispatch, seed, .. } = sending;
         let intent = ledger.intent(&dispatch.intent).unwrap_or_else(|| panic!("seed {seed}: law 1: sent unstored"));
@@ -77,6 +84,8 @@ impl Laws {
         let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
         assert_eq!(attempt.state, AttemptState::Open, "seed {seed}: law 1");
         assert_eq!(&intent.scope, scope, "seed {seed}: law 9: sent by another scope's queue");
+        let refused = self.unauthorized.contains(&(realm, intent.id.clone()));
+        assert!(!refused, "seed {seed}: law 9: sent without credentials of its scope");
         assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
         if !self.clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
             let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
@@ -88,6 +97,16 @@ impl Laws {
         }
         self.same_bytes(&intent, sending);
         self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);
+    }
+
+    /// What the app said when it was asked for credentials.
+    pub fn authorized(&mut self, realm: RealmNo, intent: &IntentId, granted: bool) {
+        let asked = (realm, intent.clone());
+        if granted {
+            self.unauthorized.remove(&asked);
+        } else {
+            self.unauthorized.insert(asked);
+        }
     }
 
     /// Laws 2 and 7.

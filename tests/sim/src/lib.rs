@@ -12,9 +12,9 @@
 //! | [`laws`] | what must hold at every send and every commit, in every world |
 //! | [`storm`], [`schedule`] | faults by chance, and one life of a device, drawn from a seed |
 //! | [`profile`] | kinds of servers |
-//! | [`tally`] | how often each situation came about |
+//! | [`situations`], [`tally`] | how often each situation came about |
 //! | [`trace`] | what left the core, as one number |
-//! | `run` | many seeds, from the command line |
+//! | `run`, `shrink`, [`story`] | many seeds, from the command line; a failure cut down to what it takes, and told |
 //! | [`decisions`] | what the app decides |
 //! | [`chance`] | throws of a seed |
 
@@ -30,7 +30,11 @@ pub mod realms;
 pub mod run;
 pub mod schedule;
 pub mod server;
+#[cfg(not(target_arch = "wasm32"))]
+mod shrink;
+mod situations;
 pub mod storm;
+pub mod story;
 pub mod tally;
 pub mod trace;
 pub mod world;

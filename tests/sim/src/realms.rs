@@ -101,6 +101,7 @@ impl World {
     /// The tab dies, whatever it was doing.
     pub fn crash(&mut self, realm: RealmNo) {
         self.tally.crashed_sending += u64::from(self.server.in_flight(realm) > 0);
+        self.tally.crashed_unsent += u64::from(self.is_about_to_send(realm));
         self.tally.crashed_unrecorded += u64::from(self.has_facts_for(realm));
         self.close(realm);
     }
@@ -155,6 +156,9 @@ impl World {
     pub fn thaw(&mut self, realm: RealmNo) {
         let Some(tab) = self.realms.get_mut(&realm) else { return };
         let waiting = tab.frozen.take();
+        if waiting.is_some() {
+            self.thawed.insert(realm);
+        }
         if !core::mem::take(&mut tab.stopped) {
             self.input(realm, Input::Wake(Wake::Resumed));
         }

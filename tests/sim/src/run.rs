@@ -1,6 +1,5 @@
 //! Many seeds, on every core; what fails is shrunk to the steps and faults that it takes, and printed.
 
-use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -8,15 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::profile::Profile;
-use crate::schedule::{Ended, Step, draw, live};
+use crate::schedule::{Ended, draw, live};
+use crate::shrink::retell;
 use crate::tally::Tally;
 use crate::trace::account;
 
 const SEEDS: u64 = 1_000_000;
 /// Of a million lives, each situation must come about this often.
 const FLOOR_PER_MILLION: u64 = 100;
+/// Fewer lives say nothing about what is rare.
+const JUDGED_FROM: u64 = 100_000;
 /// What a client that keeps the laws never brings about before these servers: they are counted to stay at nothing.
-const NEVER: [&str; 2] = ["410 for a key past its retention", "evidence against an outcome"];
+const NEVER: [&str; 3] =
+    ["422 for a key with another payload", "410 for a key past its retention", "evidence against an outcome"];
 /// Failures that are shrunk and printed; the rest is only counted.
 const SHOWN_MAX: usize = 3;
 
@@ -55,10 +58,13 @@ pub fn main() -> ExitCode {
     let per_core_per_s = (asked.count as f64 / started.elapsed().as_secs_f64() / threads as f64) as u64;
 
     for (seed, why) in found.unsafe_seeds.iter().chain(&found.stuck_seeds).take(SHOWN_MAX) {
-        show(*seed, profile_of(asked, *seed), why);
+        let profile = profile_of(asked, *seed);
+        println!("seed {seed}, {}: {}", profile.name(), why.lines().next().unwrap_or_default());
+        print!("{}", retell(*seed, profile));
     }
-    let vacuous =
-        if asked.count >= 100_000 && asked.profile.is_none() { vacuous(&found.tally, asked.count) } else { 0 };
+    println!("situations:");
+    found.tally.rows().iter().for_each(|(what, times)| println!("  {what}: {times}"));
+    let vacuous = vacuous(&found.tally, asked);
     let (unsafe_count, stuck) = (found.unsafe_seeds.len(), found.stuck_seeds.len());
     println!(
         "sim schedules={} per_core_per_s={per_core_per_s} unsafe={unsafe_count} stuck={stuck} vacuous={vacuous}",
@@ -104,7 +110,7 @@ fn run(asked: Asked, threads: usize) -> Found {
                     if seed >= asked.first + asked.count {
                         break;
                     }
-                    match attempt(seed, profile_of(asked, seed), &draw(seed), None) {
+                    match guarded(|| live(seed, profile_of(asked, seed), &draw(seed), None)) {
                         Ok(ended) => {
                             mine.tally += ended.tally;
                             if let Some(why) = ended.stuck.first() {
@@ -128,16 +134,20 @@ fn run(asked: Asked, threads: usize) -> Found {
 }
 
 /// A law that is broken ends a life by a panic; its message is the error.
-fn attempt(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Result<Ended, String> {
-    panic::catch_unwind(AssertUnwindSafe(|| live(seed, profile, steps, faults))).map_err(|panic| {
+pub(crate) fn guarded(life: impl FnOnce() -> Ended) -> Result<Ended, String> {
+    panic::catch_unwind(AssertUnwindSafe(life)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
     })
 }
 
-/// Situations that came about too rarely.
-fn vacuous(tally: &Tally, count: u64) -> usize {
-    let floor = (FLOOR_PER_MILLION * count / 1_000_000).max(1);
+/// Situations that came about too rarely. Few lives, or those before one kind of server, are not judged.
+fn vacuous(tally: &Tally, asked: Asked) -> usize {
+    if asked.count < JUDGED_FROM || asked.profile.is_some() {
+        println!("  (not judged: that takes {JUDGED_FROM} lives before all kinds of servers)");
+        return 0;
+    }
+    let floor = FLOOR_PER_MILLION * asked.count / 1_000_000;
     let wanted = tally.rows().into_iter().filter(|(what, _)| !NEVER.contains(what));
     let rare: Vec<_> = wanted.filter(|(_, times)| *times < floor).collect();
     for (what, times) in &rare {
@@ -146,44 +156,22 @@ fn vacuous(tally: &Tally, count: u64) -> usize {
     rare.len()
 }
 
-fn show(seed: u64, profile: Profile, why: &str) {
-    let fails = |steps: &[Step], faults: Option<&BTreeSet<u32>>| match attempt(seed, profile, steps, faults) {
-        Ok(ended) => !ended.stuck.is_empty(),
-        Err(_) => true,
-    };
-    let mut steps = draw(seed);
-    let mut faults: BTreeSet<u32> = (0..100_000).collect();
-    // First fewer steps, then fewer faults, until neither can be spared.
-    loop {
-        let before = (steps.len(), faults.len());
-        shrink(&mut steps, |steps| fails(steps, Some(&faults)));
-        let struck = attempt(seed, profile, &steps, Some(&faults)).map(|ended| ended.struck).unwrap_or_default();
-        let mut list: Vec<u32> = if struck.is_empty() { faults.iter().copied().collect() } else { struck };
-        shrink(&mut list, |list| fails(&steps, Some(&list.iter().copied().collect())));
-        faults = list.into_iter().collect();
-        if (steps.len(), faults.len()) == before {
-            break;
-        }
-    }
-    println!("seed {seed}, {}: {}", profile.name(), why.lines().next().unwrap_or_default());
-    steps.iter().for_each(|step| println!("  {step}"));
-    println!("  faults, by their number: {faults:?}");
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Leaves out what can be left out: halves first, then single items.
-fn shrink<T: Clone>(items: &mut Vec<T>, fails: impl Fn(&[T]) -> bool) {
-    let mut size = items.len().div_ceil(2);
-    while size > 0 {
-        let mut at = 0;
-        while at < items.len() {
-            let mut fewer = items.clone();
-            fewer.drain(at..(at + size).min(items.len()));
-            if fails(&fewer) {
-                *items = fewer;
-            } else {
-                at += size;
-            }
-        }
-        size /= 2;
+    #[test]
+    fn many_lives_in_which_nothing_came_about_are_vacuous_and_few_are_not_judged() {
+        let asked = |count, profile| Asked { first: 0, count, profile, traces: false };
+        let nothing = Tally::default();
+        assert_eq!(vacuous(&nothing, asked(JUDGED_FROM, None)), nothing.rows().len() - NEVER.len());
+        assert_eq!(vacuous(&nothing, asked(JUDGED_FROM - 1, None)), 0);
+        assert_eq!(vacuous(&nothing, asked(JUDGED_FROM, Some(Profile::Stripe))), 0);
+    }
+
+    #[test]
+    fn what_never_comes_about_is_named_as_it_is_counted() {
+        let rows = Tally::default().rows();
+        assert!(NEVER.iter().all(|never| rows.iter().any(|(what, _)| what == never)));
     }
 }

@@ -68,9 +68,10 @@ pub struct Step {
     pub act: Act,
 }
 
+/// Without its time, which a story tells.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "+{:>7} ms  #{:<3} {:?}", self.after_ms, self.pick, self.act)
+        write!(f, "#{:<5} {:?}", self.pick, self.act)
     }
 }
 
@@ -80,7 +81,6 @@ pub struct Ended {
     /// Neither terminal nor held.
     pub stuck: Vec<String>,
     pub tally: crate::tally::Tally,
-    pub struck: Vec<u32>,
     /// Of everything that left the core.
     pub trace: u64,
 }
@@ -138,10 +138,17 @@ fn draw_act(dice: &mut Dice) -> Act {
 
 /// Lives these steps. Of the faults that the seed draws, only `faults` happen, where they are given.
 pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Ended {
-    let mut world = World::stormy(seed, profile);
+    live_in(World::stormy(seed, profile), steps, faults)
+}
+
+/// As [`live`], in a world that may hold more than its seed says.
+pub fn live_in(mut world: World, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Ended {
     world.storm.only = faults.cloned();
     for step in steps {
         world.run_for(step.after_ms);
+        if let Some(story) = &world.storm.story {
+            story.step(world.now_ms, *step);
+        }
         act(&mut world, step);
     }
     calm(&mut world);
@@ -153,7 +160,7 @@ pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSe
     world.run_for(LAST_PACKETS_MS);
     world.check_the_end();
     world.count_intents();
-    Ended { stuck, tally: world.tally, struck: core::mem::take(&mut world.storm.struck), trace: world.trace.value() }
+    Ended { stuck, tally: world.tally, trace: world.trace.value() }
 }
 
 fn is_at_an_end(intent: &IntentRecord) -> bool {

@@ -118,6 +118,10 @@ pub struct Server {
     /// Payments made, by key.
     pub effects_of_key: BTreeMap<String, u32>,
     pub keys_of: BTreeMap<String, BTreeSet<String>>,
+    /// Keys whose run committed, and whose server died before it answered.
+    died_silent: BTreeSet<String>,
+    /// Keys for which somebody was told to wait.
+    told_to_wait: BTreeSet<String>,
     in_flight: BTreeSet<(RealmNo, IntentId, u32)>,
 }
 
@@ -248,7 +252,10 @@ impl World {
         match decision {
             Decision::Execute | Decision::TakeOver { .. } | Decision::Again { .. } => self.reserve(packet),
             Decision::Replay => self.replay(&packet),
-            Decision::InProgress => self.reply(&packet, self.server.profile.in_progress()),
+            Decision::InProgress => {
+                self.server.told_to_wait.insert(packet.key.clone());
+                self.reply(&packet, self.server.profile.in_progress());
+            }
             Decision::Mismatch => self.reply(&packet, self.server.profile.mismatch()),
             Decision::Expired => self.reply(&packet, with_type(json(410), "urn:intento:problem:key-expired")),
             Decision::Sealed => {
@@ -311,6 +318,7 @@ impl World {
             _ => self.server.profile.first(end, &packet.key),
         };
         if self.server.dies(&packet, ServerPoint::Committed) {
+            self.server.died_silent.insert(packet.key);
             return;
         }
         self.server.dies(&packet, ServerPoint::Answering);
@@ -319,6 +327,8 @@ impl World {
 
     fn replay(&mut self, packet: &Packet) {
         assert!(!self.server.pruned.contains(&packet.key), "seed {}: R2: an answer that is gone", self.seed);
+        self.tally.replayed_after_crash += u64::from(self.server.died_silent.contains(&packet.key));
+        self.tally.replayed_after_wait += u64::from(self.server.told_to_wait.contains(&packet.key));
         let end = match self.server.records.get(&packet.key).map(|record| record.state) {
             Some(State::Completed { end, .. }) => end,
             _ => End::Unknown,

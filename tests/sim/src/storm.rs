@@ -1,6 +1,7 @@
 //! Faults by chance: each seed draws its own rates, so that a million seeds are a million kinds of bad days.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use intento::core::contract::Fault;
 use intento::core::input::Authorized;
@@ -9,6 +10,7 @@ use crate::chance::Dice;
 use crate::crash::ServerPoint;
 use crate::ledger::LedgerFault;
 use crate::server::{Legs, Turn, html, json, with_header};
+use crate::story::Story;
 use crate::world::{MINUTE, SECOND};
 
 /// How often each thing goes wrong, of a thousand.
@@ -48,8 +50,10 @@ pub struct Storm {
     /// Can the server end in a state that it does not know itself?
     knows_unknown: bool,
     drawn: u32,
-    /// Faults that happened, by their number.
-    pub struck: Vec<u32>,
+    /// The world's.
+    pub now_ms: u64,
+    /// Where faults are written down, for a failure to be told.
+    pub story: Option<Story>,
     /// Only these may happen: for shrinking.
     pub only: Option<BTreeSet<u32>>,
 }
@@ -62,7 +66,8 @@ impl Default for Storm {
             blows: false,
             knows_unknown: false,
             drawn: 0,
-            struck: Vec::new(),
+            now_ms: 0,
+            story: None,
             only: None,
         }
     }
@@ -141,7 +146,8 @@ impl Storm {
             (if knows_unknown { rates.unknown } else { 0 }, Turn::Unknown { effect }),
             (rates.unauthorized, Turn::Says(json(401))),
         ];
-        turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn)).unwrap_or(Turn::Pay)
+        let struck = turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn));
+        struck.inspect(|turn| self.tell(format_args!("the request: {turn:?}"))).unwrap_or(Turn::Pay)
     }
 
     /// What the network does to the next request and its answer.
@@ -152,18 +158,30 @@ impl Storm {
         let rates = self.rates;
         let mut draw_ms = |longest_ms| self.dice.roll(longest_ms);
         let (out_ms, again_ms, back_ms) = (draw_ms(MINUTE), draw_ms(2 * MINUTE), draw_ms(2 * MINUTE));
+        let mut leg = |rate, what: fmt::Arguments<'_>| {
+            let strikes = self.strikes(rate);
+            if strikes {
+                self.tell(what);
+            }
+            strikes
+        };
+        let late_out = leg(rates.late_out, format_args!("the request takes {out_ms} ms more"));
         Legs {
-            out_ms: if self.strikes(rates.late_out) { out_ms } else { 0 },
-            lost_out: self.strikes(rates.lost_out),
-            again_ms: self.strikes(rates.again).then_some(again_ms),
-            back_ms: if self.strikes(rates.late_back) { back_ms } else { 0 },
-            lost_back: self.strikes(rates.lost_back),
+            out_ms: if late_out { out_ms } else { 0 },
+            lost_out: leg(rates.lost_out, format_args!("the request gets lost")),
+            again_ms: leg(rates.again, format_args!("the request comes again after {again_ms} ms")).then_some(again_ms),
+            back_ms: if leg(rates.late_back, format_args!("the answer takes {back_ms} ms more")) { back_ms } else { 0 },
+            lost_back: leg(rates.lost_back, format_args!("the answer gets lost")),
         }
     }
 
     /// Does the ledger fail to be read?
     pub fn read(&mut self) -> bool {
-        self.blows && self.strikes(self.rates.storage / 2)
+        let strikes = self.blows && self.strikes(self.rates.storage / 2);
+        if strikes {
+            self.tell(format_args!("a read fails"));
+        }
+        strikes
     }
 
     /// What the app says when it is asked for credentials, where it has none.
@@ -171,7 +189,9 @@ impl Storm {
         if !self.blows || !self.strikes(self.rates.authorize) {
             return None;
         }
-        Some(if self.dice.one_in(3) { Authorized::OtherScope } else { Authorized::Failed })
+        let answer = if self.dice.one_in(3) { Authorized::OtherScope } else { Authorized::Failed };
+        self.tell(format_args!("credentials: {answer:?}"));
+        Some(answer)
     }
 
     /// What becomes of the next commit, where something goes wrong with it.
@@ -179,14 +199,16 @@ impl Storm {
         if !self.blows || !self.strikes(self.rates.storage) {
             return None;
         }
-        Some(match self.dice.roll(6) {
+        let fault = match self.dice.roll(6) {
             0 => LedgerFault::Conflict,
             1 => LedgerFault::Aborted,
             2 => LedgerFault::UnknownIn,
             3 => LedgerFault::UnknownOut,
             4 => LedgerFault::Quota,
             _ => LedgerFault::Unreadable,
-        })
+        };
+        self.tell(format_args!("the commit: {fault:?}"));
+        Some(fault)
     }
 
     /// How long a transaction, a message or an answer takes.
@@ -196,11 +218,13 @@ impl Storm {
 
     fn strikes(&mut self, per_mille: u64) -> bool {
         self.drawn += 1;
-        let strikes =
-            self.dice.roll(1_000) < per_mille && self.only.as_ref().is_none_or(|only| only.contains(&self.drawn));
-        if strikes {
-            self.struck.push(self.drawn);
+        self.dice.roll(1_000) < per_mille && self.only.as_ref().is_none_or(|only| only.contains(&self.drawn))
+    }
+
+    /// What the fault is that has just struck.
+    fn tell(&self, what: fmt::Arguments<'_>) {
+        if let Some(story) = &self.story {
+            story.fault(self.now_ms, self.drawn, what.to_string());
         }
-        strikes
     }
 }

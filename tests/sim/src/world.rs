@@ -98,6 +98,10 @@ pub struct World {
     pub weak: bool,
     pub storm: Storm,
     pub tally: Tally,
+    /// Realms that were frozen once, and run again.
+    pub(crate) thawed: BTreeSet<RealmNo>,
+    /// Who was granted an intent last, and who was refused it since.
+    pub(crate) wanted_by: BTreeMap<IntentId, Vec<RealmNo>>,
     pub trace: Trace,
 }
 
@@ -184,6 +188,8 @@ impl World {
             weak: false,
             storm: Storm::default(),
             tally: Tally::default(),
+            thawed: BTreeSet::new(),
+            wanted_by: BTreeMap::new(),
             trace: Trace::default(),
         }
     }
@@ -293,6 +299,7 @@ impl World {
                 return holds(self);
             };
             self.now_ms = self.now_ms.max(at_ms);
+            self.storm.now_ms = self.now_ms;
             match wake {
                 Some((wake_at_ms, realm)) if event.is_none_or(|event| wake_at_ms < event) => self.timer(realm),
                 _ => {
@@ -367,12 +374,7 @@ impl World {
         }
         let (results, clock) = now(commit_batch(&self.ledger, &mut changes, &readings));
         self.trace.committed(reading, &results);
-        for change in &changes {
-            if let Change::Record(facts) = change {
-                let stored = self.ledger.intent(&facts.intent);
-                self.tally.stale_facts += u64::from(stored.is_some_and(|intent| intent.fence != facts.fence));
-            }
-        }
+        self.count_commit(number, &changes, &results);
         assert_eq!(tickets.len(), results.len(), "a result for every change");
         self.laws.after_commit(&self.ledger, self.seed);
         if self.weak {
@@ -440,6 +442,8 @@ impl World {
                 self.refreshes.push(refresh);
                 self.counts.authorizations += 1;
                 let outcome = self.storm.authorize().unwrap_or_else(self.authorize);
+                self.tally.other_scope += u64::from(matches!(outcome, Authorized::OtherScope));
+                self.laws.authorized(realm, &intent, matches!(outcome, Authorized::Granted(_)));
                 self.later(Event::Input(realm, Input::Authorized { intent, outcome }));
             }
             Effect::Prepare { intent, outgoing } => {

@@ -81,8 +81,8 @@ pub struct Ended {
     /// Neither terminal nor held.
     pub stuck: Vec<String>,
     pub tally: crate::tally::Tally,
-    /// Of everything that left the core.
-    pub trace: u64,
+    /// Of everything that left the core, where it was kept.
+    pub trace: Option<u64>,
 }
 
 /// The steps that a seed draws.

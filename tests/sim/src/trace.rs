@@ -12,26 +12,33 @@ use intento::core::time::Reading;
 use rustc_stable_hash::hashers::StableSipHasher128;
 
 use crate::profile::Profile;
-use crate::schedule::{draw, live};
-use crate::world::RealmNo;
+use crate::schedule::{Ended, draw, live_in};
+use crate::world::{RealmNo, World};
 
 /// A hash over every effect, every result of a commit and every wait, in order and with the moment at which it came. The
-/// hasher knows no width of `usize` and no byte order.
+/// hasher knows no width of `usize` and no byte order. By default it is not kept: a twentieth of a life's time goes into it.
 #[derive(Debug, Default)]
-pub struct Trace(StableSipHasher128);
+pub struct Trace(Option<StableSipHasher128>);
 
 impl Trace {
-    pub fn value(&self) -> u64 {
-        Hasher::finish(&self.0)
+    pub fn kept() -> Self {
+        Self(Some(StableSipHasher128::default()))
+    }
+
+    /// `None` unless it is kept.
+    pub fn value(&self) -> Option<u64> {
+        self.0.as_ref().map(Hasher::finish)
     }
 
     /// An engine has taken in an input, and may sleep for so long.
     pub(crate) fn wakes(&mut self, at_ms: u64, realm: RealmNo, wake_in_ms: u64) {
-        (at_ms, realm, wake_in_ms).hash(&mut self.0);
+        if let Some(to) = &mut self.0 {
+            (at_ms, realm, wake_in_ms).hash(to);
+        }
     }
 
     pub(crate) fn effect(&mut self, effect: &Effect) {
-        let to = &mut self.0;
+        let Some(to) = &mut self.0 else { return };
         discriminant(effect).hash(to);
         match effect {
             Effect::Commit { batch } => commit(batch, to),
@@ -62,8 +69,10 @@ impl Trace {
 
     /// What `apply` made of a batch.
     pub(crate) fn committed(&mut self, reading: Reading, results: &[Result<Applied, CommitError>]) {
-        reading.hash(&mut self.0);
-        results.iter().for_each(|result| told(result, &mut self.0));
+        if let Some(to) = &mut self.0 {
+            reading.hash(to);
+            results.iter().for_each(|result| told(result, to));
+        }
     }
 }
 
@@ -128,12 +137,20 @@ fn record(intent: &IntentRecord, to: &mut impl Hasher) {
     (id, state, fence, journal_entries, due_at_ms, floor_at_ms, contradicted).hash(to);
 }
 
+/// The life of a seed, its trace kept.
+pub fn traced(seed: u64, profile: Profile) -> Ended {
+    let mut world = World::stormy(seed, profile);
+    world.trace = Trace::kept();
+    live_in(world, &draw(seed), None)
+}
+
 /// One life on one line, to be held against the same life lived elsewhere: seed, server, trace, intents left standing, and
 /// how often each situation came about.
 pub fn account(seed: u64) -> String {
     let profile = Profile::drawn(seed);
-    let ended = live(seed, profile, &draw(seed), None);
-    let mut line = format!("{seed} {} {:016x} {}", profile.name(), ended.trace, ended.stuck.len());
+    let ended = traced(seed, profile);
+    let trace = ended.trace.unwrap_or_default();
+    let mut line = format!("{seed} {} {trace:016x} {}", profile.name(), ended.stuck.len());
     for (_, times) in ended.tally.rows() {
         let _ = write!(line, " {times}");
     }

@@ -17,8 +17,8 @@ const SEEDS: u64 = 1_000_000;
 const FLOOR_PER_MILLION: u64 = 100;
 /// Fewer lives say nothing about what is rare.
 const JUDGED_FROM: u64 = 100_000;
-/// What a client that keeps the laws never brings about before these servers: they are counted to stay at nothing.
-const NEVER: [&str; 3] =
+/// What a run need not show: these lives hold nothing that brings it about, or hardly anything.
+const NOT_ASKED_FOR: [&str; 3] =
     ["422 for a key with another payload", "410 for a key past its retention", "evidence against an outcome"];
 /// Every so many-th seed is lived twice.
 const TWICE_EACH: u64 = 100;
@@ -160,7 +160,7 @@ fn vacuous(tally: &Tally, asked: Asked) -> usize {
         return 0;
     }
     let floor = FLOOR_PER_MILLION * asked.count / 1_000_000;
-    let wanted = tally.rows().into_iter().filter(|(what, _)| !NEVER.contains(what));
+    let wanted = tally.rows().into_iter().filter(|(what, _)| !NOT_ASKED_FOR.contains(what));
     let rare: Vec<_> = wanted.filter(|(_, times)| *times < floor).collect();
     for (what, times) in &rare {
         println!("too rare: {what}: {times}, wanted {floor}");
@@ -176,14 +176,14 @@ mod tests {
     fn many_lives_in_which_nothing_came_about_are_vacuous_and_few_are_not_judged() {
         let asked = |count, profile| Asked { first: 0, count, profile, traces: false };
         let nothing = Tally::default();
-        assert_eq!(vacuous(&nothing, asked(JUDGED_FROM, None)), nothing.rows().len() - NEVER.len());
+        assert_eq!(vacuous(&nothing, asked(JUDGED_FROM, None)), nothing.rows().len() - NOT_ASKED_FOR.len());
         assert_eq!(vacuous(&nothing, asked(JUDGED_FROM - 1, None)), 0);
         assert_eq!(vacuous(&nothing, asked(JUDGED_FROM, Some(Profile::Stripe))), 0);
     }
 
     #[test]
-    fn what_never_comes_about_is_named_as_it_is_counted() {
+    fn what_is_not_asked_for_is_named_as_it_is_counted() {
         let rows = Tally::default().rows();
-        assert!(NEVER.iter().all(|never| rows.iter().any(|(what, _)| what == never)));
+        assert!(NOT_ASKED_FOR.iter().all(|named| rows.iter().any(|(what, _)| what == named)));
     }
 }

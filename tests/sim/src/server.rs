@@ -86,6 +86,8 @@ pub struct Legs {
     pub again_ms: Option<u64>,
     pub back_ms: u64,
     pub lost_back: bool,
+    /// Something on the way changes the body: a proxy, a captive portal.
+    pub altered: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +203,7 @@ impl World {
         self.server.keys_of.entry(body.clone()).or_default().insert(key.clone());
         self.server.in_flight.insert((realm, intent.clone(), attempt));
         let legs = self.storm.legs();
-        let packet = Packet { realm, intent, attempt, key, body, turn, legs, delivery: Delivery::First };
+        let mut packet = Packet { realm, intent, attempt, key, body, turn, legs, delivery: Delivery::First };
         self.at(self.now_ms + dispatch.deadline_ms, Event::Answer(packet.clone(), Observation::Fault(Fault::Timeout)));
         if !self.network.up {
             return self.answer(&packet, Observation::Fault(Fault::Network));
@@ -209,6 +211,9 @@ impl World {
         if let Some(ms) = legs.again_ms {
             let again = Packet { delivery: Delivery::Again, ..packet.clone() };
             self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(again));
+        }
+        if legs.altered {
+            packet.body.push('~');
         }
         if let Some(ms) = again_ms {
             let again = Packet { delivery: Delivery::Again, turn: Turn::Pay, ..packet.clone() };

@@ -39,6 +39,7 @@ struct Rates {
     late_back: u64,
     lost_back: u64,
     authorize: u64,
+    altered: u64,
 }
 
 /// Draws what goes wrong. Off: nothing does.
@@ -106,6 +107,7 @@ impl Storm {
             late_back: rate() / 3,
             lost_back: rate() / 3,
             authorize: rate() / 4,
+            altered: rate() / 6,
         };
         Self { dice, rates, blows: true, knows_unknown, ..Self::default() }
     }
@@ -172,6 +174,7 @@ impl Storm {
             again_ms: leg(rates.again, format_args!("the request comes again after {again_ms} ms")).then_some(again_ms),
             back_ms: if leg(rates.late_back, format_args!("the answer takes {back_ms} ms more")) { back_ms } else { 0 },
             lost_back: leg(rates.lost_back, format_args!("the answer gets lost")),
+            altered: leg(rates.altered, format_args!("the request's body is changed on its way")),
         }
     }
 

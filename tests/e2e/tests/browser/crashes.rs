@@ -1,5 +1,7 @@
 //! Pages that reload, tabs that crash and browsers that are killed, with the answer on its way.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use e2e::bench::Bench;
 use e2e::eventually;
@@ -49,6 +51,30 @@ async fn a_reload_in_flight() -> Result<()> {
     let id = charged_without_answer(&bench, &page).await?;
     page.reload().await?;
     is_finished_with_the_same_key(&bench, &page, &id).await
+}
+
+/// The lock of a page that is gone is free: nobody waits for its lease, which runs for another minute (P2.4).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_gone_is_taken_over_long_before_its_lease_ends() -> Result<()> {
+    let long = || json!({ "attemptDeadlineMs": 60_000 });
+    let soon = Duration::from_secs(15);
+    let bench = Bench::start().await?;
+    let page = bench.page_with(long()).await?;
+    let id = charged_without_answer(&bench, &page).await?;
+    page.reload().await?;
+    assert_eq!(page.settled_within(&id, soon).await?.kind, "succeeded", "the page that comes after");
+
+    let mut open_all_along = bench.blank_tab().await?;
+    open_all_along.open(long()).await?;
+    bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
+    let id = page.submit(payment("order-843")).await?.intent.id;
+    eventually("the server has charged", async || Ok((bench.shop.ledger()?.tally().effects == 2).then_some(())))
+        .await?;
+    page.crash().await?;
+    let settled = open_all_along.settled_within(&id, soon).await?;
+    assert_eq!((settled.kind.as_str(), settled.replay.as_deref()), ("succeeded", Some("replayed")), "another tab");
+    assert_eq!(bench.shop.ledger()?.tally().effects, 2);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,7 @@
 //! Asking the server what became of a key (design section 5): a request without an effect of its own, and what its
 //! answers mean.
 
-use super::reading::speaks_its_media_type;
+use super::reading::{is_evidence, speaks_its_media_type};
 use super::{Contract, Observation, When};
 use crate::core::intent::IntentRecord;
 use crate::core::json::json;
@@ -59,7 +59,8 @@ pub fn find(contract: &Contract, observation: &Observation) -> Finding {
     // A proxy's page has the same statuses: a rule that looks at nothing else needs the server's own media type.
     let spoken = speaks_its_media_type(contract, facts);
     let holds = |rule: &&LookupRule| rule.when.holds(facts, None) && (spoken || rule.when.looks_inside());
-    lookup.rules.iter().find(holds).map_or(Finding::Unknown, |rule| rule.then)
+    let found = lookup.rules.iter().find(holds).filter(|_| is_evidence(facts.status));
+    found.map_or(Finding::Unknown, |rule| rule.then)
 }
 
 impl Lookup {

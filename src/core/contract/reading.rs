@@ -81,6 +81,13 @@ json!(enum AttemptReading {
     Fault { fault } = "fault",
 });
 
+impl AnswerClass {
+    /// Does an answer of this class say what became of the intent?
+    pub(super) fn settles(self) -> bool {
+        matches!(self, Self::Succeeded | Self::AlreadyDone | Self::Rejected | Self::Mismatched)
+    }
+}
+
 impl AttemptReading {
     /// Could this attempt have had an effect that its answer does not tell?
     pub fn leaves_unknown(&self) -> bool {
@@ -217,16 +224,20 @@ fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, 
     (class, false)
 }
 
-/// The first rule that holds. One that settles by a status alone holds only in the server's own voice: a gateway has the
-/// same statuses (law 4).
+/// The first rule that holds. One that settles holds for no redirect and no 5xx, and by a status alone only in the
+/// server's own voice: a gateway has the same statuses (law 4).
 fn rule_for<'a>(contract: &'a Contract, facts: &Facts, marks: &Marks) -> Option<&'a Rule> {
     let spoken = speaks_as_the_server(contract, facts, marks);
-    let settles = |rule: &Rule| {
-        use AnswerClass::{AlreadyDone, Mismatched, Rejected, Succeeded};
-        matches!(rule.then, Succeeded | AlreadyDone | Rejected | Mismatched)
-    };
     let mut rules = contract.rules.iter();
-    rules.find(|rule| rule.when.holds(facts, marks.replayed) && (spoken || rule.when.looks_inside() || !settles(rule)))
+    rules.find(|rule| {
+        let counts = is_evidence(facts.status) && (spoken || rule.when.looks_inside());
+        rule.when.holds(facts, marks.replayed) && (counts || !rule.then.settles())
+    })
+}
+
+/// Can an answer of this status end anything? Whatever it holds, a redirect and a 5xx cannot (law 4).
+pub(super) fn is_evidence(status: u16) -> bool {
+    matches!(status, 200..=299 | 400..=499)
 }
 
 /// What the server's own hints make of an error. Credentials are not mended by asking again, and a stored error is not
@@ -275,7 +286,7 @@ fn speaks_as_the_server(contract: &Contract, facts: &Facts, marks: &Marks) -> bo
 
 /// 204 and 205 have no body to name the type of.
 pub(super) fn speaks_its_media_type(contract: &Contract, facts: &Facts) -> bool {
-    if contract.success.media_types.is_empty() || matches!(facts.status, 204 | 205) {
+    if matches!(facts.status, 204 | 205) {
         return true;
     }
     if facts.body_empty {

@@ -1,6 +1,7 @@
 //! What a contract must be before an intent is stored under it.
 
-use super::{AnswerClass, Carrier, CarrierPlace, Contract, KeyFormat, KeyRules, Lookup, When};
+use super::reading::is_evidence;
+use super::{AnswerClass, Carrier, CarrierPlace, Contract, Finding, KeyFormat, KeyRules, Lookup, LookupRule, When};
 use crate::core::key::Key;
 use crate::core::limits::{CONTRACT_LIST_MAX, KEY_MAX_LENGTH, POINTER_MAX_BYTES, RETENTION_MAX_MS};
 
@@ -34,6 +35,7 @@ impl Contract {
         require(!self.success.statuses.is_empty(), "success.statuses", "name at least one range")?;
         let in_2xx = self.success.statuses.iter().all(|(low, high)| 200 <= *low && low <= high && *high <= 299);
         require(in_2xx, "success.statuses", "be ranges within 200 to 299")?;
+        require(!self.success.media_types.is_empty(), "success.mediaTypes", "name at least one media type")?;
         let marked = self.success.pointer.as_ref().is_none_or(|pointer| is_pointer(&pointer.at));
         require(marked, "success.pointer.at", "start with '/'")?;
         let lists = [self.before_layer.len(), self.success.media_types.len(), self.retry_hints.len()];
@@ -68,6 +70,8 @@ impl Contract {
             rule.when.validate(["rules.when", "rules.when.header.name", "rules.when.pointer.at"])?;
             let ours = !matches!(rule.then, AnswerClass::OtherKey | AnswerClass::Unclear);
             require(ours, "rules.then", "be a verdict that a contract may give")?;
+            let evident = !rule.then.settles() || rule.when.status.iter().copied().all(is_evidence);
+            require(evident, "rules.when.status", "be 2xx and 4xx where the rule ends an intent")?;
             let conclusive = !rule.conclusive || rule.then == AnswerClass::Rejected;
             require(conclusive, "rules.conclusive", "stand only with then: rejected")?;
             let named = rule.resource.is_none() || rule.then == AnswerClass::AlreadyDone;
@@ -136,6 +140,13 @@ impl Lookup {
         require(some, "reconcile.rules", "have 1 to 64 entries")?;
         let fields = ["reconcile.rules.when", "reconcile.rules.when.header.name", "reconcile.rules.when.pointer.at"];
         self.rules.iter().try_for_each(|rule| rule.when.validate(fields))?;
+        let settles = |rule: &&LookupRule| matches!(rule.then, Finding::Applied | Finding::NotApplied);
+        let mut statuses = self.rules.iter().filter(settles).flat_map(|rule| rule.when.status.iter().copied());
+        require(
+            statuses.all(is_evidence),
+            "reconcile.rules.when.status",
+            "be 2xx and 4xx where the rule ends an intent",
+        )?;
         require(self.response_at.as_deref().is_none_or(is_plain_pointer), "reconcile.responseAt", "start with '/'")
     }
 }

@@ -79,3 +79,13 @@ fn a_lookup_is_believed_in_the_servers_own_voice_only() {
     assert_eq!(find(&contract, &Observation::Fault(Fault::Network)), Finding::Unknown);
     assert_eq!(find(&generic(), &Observation::Reply(json(404))), Finding::Unknown, "no lookup");
 }
+
+#[test]
+fn law_4_no_lookup_makes_an_end_of_a_5xx() {
+    let mut contract = generic();
+    let header = Some(HeaderIs { name: "x-found".to_owned(), is: Vec::new() });
+    let rules = vec![LookupRule { when: When { header, ..When::default() }, then: Finding::Applied }];
+    contract.reconcile = Some(Lookup { method: LookupMethod::Get, path: None, rules, response_at: None });
+    let found = |status| find(&contract, &Observation::Reply(with_header(json(status), "x-found", "yes")));
+    assert_eq!([found(404), found(503), found(307)], [Finding::Applied, Finding::Unknown, Finding::Unknown]);
+}

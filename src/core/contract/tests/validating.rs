@@ -13,7 +13,7 @@ type Spoil = fn(&mut Contract);
 
 #[test]
 fn a_wrong_contract_names_its_field() {
-    let rows: [(&str, Spoil); 14] = [
+    let rows: [(&str, Spoil); 16] = [
         ("id", |c| c.id.clear()),
         ("id", |c| c.id = "x".repeat(65)),
         ("carrier.name", |c| {
@@ -35,6 +35,8 @@ fn a_wrong_contract_names_its_field() {
         ("marginMs", |c| c.margin_ms = c.retention_ms),
         ("methods", |c| c.methods.clear()),
         ("success.statuses", |c| c.success.statuses = vec![(200, 302)]),
+        ("success.mediaTypes", |c| c.success.media_types.clear()),
+        ("rules.when.status", |c| c.rules[0].when.status = vec![422, 503]),
         ("beforeLayer", |c| c.before_layer = vec![401; CONTRACT_LIST_MAX + 1]),
         ("rules.when", |c| c.rules[0].when = When { replayed: Some(true), ..When::default() }),
         ("rules.when.pointer.at", |c| c.rules[0].when.pointer.iter_mut().for_each(|at| at.at = "type".to_owned())),
@@ -62,6 +64,13 @@ fn what_would_make_a_contract_dangerous_is_refused() {
             response_at: Some(response_at.to_owned()),
         });
     }
+    fn sealed(c: &mut Contract, status: u16) {
+        lookup(c, "/look", "/response", 1);
+        c.reconcile.iter_mut().flat_map(|lookup| &mut lookup.rules).for_each(|rule| {
+            rule.then = Finding::NotApplied;
+            rule.when.status = vec![404, status];
+        });
+    }
     fn alphabet(c: &mut Contract, alphabet: &str) {
         c.key.format = KeyFormat::Alphabet;
         c.key.alphabet = Some(alphabet.to_owned());
@@ -70,7 +79,7 @@ fn what_would_make_a_contract_dangerous_is_refused() {
         c.carrier = Carrier { place: CarrierPlace::None, name: String::new(), quoted: false, first_sent: None };
         (c.retention_ms, c.margin_ms) = (0, 0);
     }
-    let rows: [(Option<&str>, Spoil); 20] = [
+    let rows: [(Option<&str>, Spoil); 22] = [
         (Some("marginMs"), |c| special(c, c.margin_ms)),
         (None, |c| special(c, c.margin_ms + 1)),
         (Some("retentionByPath.retentionMs"), |c| special(c, RETENTION_MAX_MS + 1)),
@@ -83,6 +92,8 @@ fn what_would_make_a_contract_dangerous_is_refused() {
         (Some("reconcile.path"), |c| lookup(c, "//elsewhere.example", "/response", 1)),
         (Some("reconcile.responseAt"), |c| lookup(c, "/look", "/all/*", 1)),
         (Some("reconcile.rules"), |c| lookup(c, "/look", "/response", 0)),
+        (Some("reconcile.rules.when.status"), |c| sealed(c, 503)),
+        (None, |c| sealed(c, 410)),
         (Some("rules.conclusive"), |c| (c.rules[0].then = AnswerClass::Retry, c.rules[0].conclusive = true).1),
         (Some("rules.then"), |c| c.rules[0].then = AnswerClass::Unclear),
         (Some("rules.then"), |c| c.rules[0].then = AnswerClass::OtherKey),

@@ -75,7 +75,7 @@ impl FactValue {
         match self {
             Self::Text(value) => value == text,
             Self::Bool(value) => text == if *value { "true" } else { "false" },
-            Self::Integer(value) => text.parse() == Ok(*value),
+            Self::Integer(value) => text == value.to_string(),
             Self::Inexact | Self::Composite => false,
         }
     }

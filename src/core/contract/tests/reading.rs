@@ -107,9 +107,36 @@ fn p5_8_inexact_numbers_match_no_rule() {
     assert_eq!(says(FactValue::Text("9007199254740993".to_owned())), AnswerClass::Rejected);
 
     assert!(FactValue::Integer(42).is("42") && !FactValue::Integer(42).is("42.0") && !FactValue::Integer(4).is("42"));
+    for spelt_otherwise in ["+42", "042", " 42", "42e0"] {
+        assert!(!FactValue::Integer(42).is(spelt_otherwise), "{spelt_otherwise}");
+    }
+    assert!(!FactValue::Integer(0).is("-0") && FactValue::Integer(-7).is("-7"));
     assert!(FactValue::Bool(true).is("true") && !FactValue::Bool(false).is("true"));
     assert!(!FactValue::Text("TRUE".to_owned()).is("true"));
     assert!(!FactValue::Inexact.is("1.5"));
+}
+
+#[test]
+fn law_4_no_rule_makes_an_end_of_a_5xx() {
+    let mut contract = generic();
+    let pointer = Some(PointerIs { at: "/state".to_owned(), is: vec!["paid".to_owned()] });
+    let when = When { pointer, ..When::default() };
+    let says = |contract: &Contract, status| {
+        let facts = with_value(json(status), "/state", FactValue::Text("paid".to_owned()));
+        match read(contract, &key(), &Observation::Reply(facts)) {
+            AttemptReading::Answer { class, conclusive, .. } => (class, conclusive),
+            AttemptReading::Fault { .. } => unreachable!("an answer is read as an answer"),
+        }
+    };
+    for then in [AnswerClass::Succeeded, AnswerClass::AlreadyDone, AnswerClass::Rejected, AnswerClass::Mismatched] {
+        let conclusive = then == AnswerClass::Rejected;
+        contract.rules = vec![Rule { when: when.clone(), then, conclusive, resource: None }];
+        assert_eq!(says(&contract, 409), (then, conclusive));
+        assert_eq!(says(&contract, 503), (AnswerClass::Retry, false), "{then:?}");
+        assert_eq!(says(&contract, 307), (AnswerClass::Unclear, false), "{then:?}");
+    }
+    contract.rules[0].then = AnswerClass::KeyBurnt;
+    assert_eq!(says(&contract, 503).0, AnswerClass::KeyBurnt, "what ends nothing may be said of any");
 }
 
 #[test]

@@ -75,18 +75,18 @@ pub struct History {
     pub folded_open: Vec<u32>,
 }
 
-json!(struct History { total, attempts, folded_left, folded_unknown, folded_open: default });
+json!(struct History { total, attempts, folded_left, folded_unknown, folded_open });
 
 impl History {
     /// Starts the next attempt. The oldest one is folded away when the list is full.
     pub fn open(&mut self, fence: u64, correlation: ChangeId, started: Stamp) -> u32 {
         while self.attempts.len() >= ATTEMPTS_KEPT {
             let oldest = self.attempts.remove(0);
-            self.folded_left += u32::from(oldest.maybe_left());
+            self.folded_left = self.folded_left.saturating_add(u32::from(oldest.maybe_left()));
             if oldest.state == AttemptState::Open {
                 self.folded_open.push(oldest.number);
             } else {
-                self.folded_unknown += u32::from(oldest.leaves_unknown());
+                self.folded_unknown = self.folded_unknown.saturating_add(u32::from(oldest.leaves_unknown()));
             }
         }
         self.total = self.total.saturating_add(1);

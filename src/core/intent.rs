@@ -74,7 +74,7 @@ json!(struct IntentRecord {
     renewed,
     key,
     carrier,
-    has_lookup: default,
+    has_lookup,
     contract,
     fingerprint,
     request,
@@ -88,7 +88,7 @@ json!(struct IntentRecord {
     first_sent,
     window,
     polling,
-    reconciling: default,
+    reconciling,
     delivery,
     predecessor,
     successor,
@@ -426,7 +426,7 @@ pub struct Claim {
     pub unexplained_ms: u64,
 }
 
-json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms: default });
+json!(struct Claim { owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms });
 
 /// What a claim licenses (P2.1, P2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -107,7 +107,8 @@ impl ToJson for Content {
 impl FromJson for Content {
     fn read(value: Option<Value>, reader: &mut Reader) -> Self {
         let mut members = reader.object(value);
-        let (text, bytes): (Option<String>, Option<String>) = (members.member("text"), members.member("bytes"));
+        let text = members.member_if_there("text");
+        let bytes: Option<String> = members.member_if_there("bytes");
         match (text, bytes.map(|bytes| bytes.chars().map(u8::try_from).collect())) {
             (Some(text), None) => Self::Text(text),
             (None, Some(Ok(bytes))) => Self::Bytes(bytes),

@@ -66,7 +66,7 @@ pub struct LedgerClock {
     pub unexplained_ms: u64,
 }
 
-json!(struct LedgerClock { at_ms, wall_ms, epoch, unexplained_ms: default });
+json!(struct LedgerClock { at_ms, wall_ms, epoch, unexplained_ms });
 
 impl LedgerClock {
     /// The clock of a ledger that has none yet. It starts at the wall clock, so that stamps are readable in a dump.

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::core::intent::IntentRecord;
-use crate::core::json::{FromJson, from_text, to_text};
+use crate::core::json::{FromJson, from_stored, to_text};
 use crate::core::record::{Record, RecordKey};
 
 /// The format that this build writes. A record of another format is kept and not read.
@@ -79,12 +79,13 @@ impl Record {
         })
     }
 
-    /// The record of that text; [`Record::Undecodable`] where it is no record of the key's kind.
+    /// The record of that text; [`Record::Undecodable`] where it is no record of the key's kind, or another's than the
+    /// key's.
     pub fn from_text(key: &RecordKey, text: &str) -> Self {
         fn read<T: FromJson>(text: &str, kind: fn(T) -> Record) -> Record {
-            from_text(text).map_or(Record::Undecodable, kind)
+            from_stored(text).map_or(Record::Undecodable, kind)
         }
-        match key {
+        let record = match key {
             RecordKey::Clock => read(text, Self::Clock),
             RecordKey::Counters(_) => read(text, Self::Counters),
             RecordKey::Reference(_) => read(text, Self::Reference),
@@ -93,6 +94,15 @@ impl Record {
             RecordKey::Journal(..) => read(text, Self::Journal),
             RecordKey::Contract(_) => read(text, |contract| Self::Contract(Rc::new(contract))),
             RecordKey::Origin(_) => read(text, Self::Origin),
+        };
+        match (key, &record) {
+            (RecordKey::Intent(id), Self::Intent(intent)) if intent.id != *id => Self::Undecodable,
+            (RecordKey::Journal(id, sequence), Self::Journal(entry))
+                if (&entry.intent, entry.sequence) != (id, *sequence) =>
+            {
+                Self::Undecodable
+            }
+            _ => record,
         }
     }
 }
@@ -195,8 +205,37 @@ mod tests {
             let counters = RecordKey::Counters(ScopeHash::of("shopper"));
             assert_eq!(Record::from_text(&counters, text), Record::Undecodable, "{text}");
         }
-        let body = r#"{"body":{"media_type":"","content":{"bytes":"ā"}},"answer":null}"#;
         let payload = RecordKey::Payload(IntentId("an-intent".into()));
-        assert_eq!(Record::from_text(&payload, body), Record::Undecodable);
+        for text in [
+            "{}",
+            r#"{"answer":null}"#,
+            r#"{"b0dy":{"media_type":"","content":{"text":"1"}},"answer":null}"#,
+            r#"{"body":{"media_type":"","content":{"bytes":"ā"}},"answer":null}"#,
+            r#"{"body":{"media_type":"","content":{"text":"1","bytes":"1"}},"answer":null}"#,
+        ] {
+            assert_eq!(
+                Record::from_text(&payload, text),
+                Record::Undecodable,
+                "nothing is sent with another body: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn law_8_a_record_that_is_another_s_is_undecodable() {
+        let entry = |sequence| JournalEntry {
+            intent: IntentId("an-intent".into()),
+            sequence,
+            at: Stamp { at_ms: 1, epoch: 0, wall_ms: 1 },
+            event: JournalEvent::Submitted,
+        };
+        let text = Record::Journal(entry(3)).to_text().unwrap();
+        for (id, sequence, wanted) in [
+            ("an-intent", 3, Record::Journal(entry(3))),
+            ("an-intent", 4, Record::Undecodable),
+            ("another", 3, Record::Undecodable),
+        ] {
+            assert_eq!(Record::from_text(&RecordKey::Journal(IntentId(id.into()), sequence), &text), wanted);
+        }
     }
 }

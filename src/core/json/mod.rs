@@ -1,7 +1,7 @@
 //! JSON text: the one form in which values are stored and cross to JavaScript.
 //!
 //! A type states its form once, with [`json!`]. Unknown members are passed over; a missing one stands for `None`, or
-//! for its default where the type says so.
+//! for its default where the type says so. A member that is there twice is misread.
 
 mod parse;
 mod write;
@@ -37,7 +37,17 @@ pub fn to_text<T: ToJson + ?Sized>(value: &T) -> String {
 }
 
 pub fn from_text<T: FromJson>(text: &str) -> Result<T, Misread> {
-    let (value, mut reader) = Reader::open(text);
+    read_text(text, false)
+}
+
+/// As [`from_text`], of what [`to_text`] has written: every member is there, `None` and defaults included, and a missing
+/// one is misread. One whose name is damaged must not pass for one that was never set.
+pub fn from_stored<T: FromJson>(text: &str) -> Result<T, Misread> {
+    read_text(text, true)
+}
+
+fn read_text<T: FromJson>(text: &str, is_stored: bool) -> Result<T, Misread> {
+    let (value, mut reader) = Reader::open(text, is_stored);
     let read = T::read(value, &mut reader);
     reader.fault.map_or(Ok(read), Err)
 }
@@ -45,13 +55,15 @@ pub fn from_text<T: FromJson>(text: &str) -> Result<T, Misread> {
 /// Remembers the first thing that could not be read.
 #[derive(Debug)]
 pub struct Reader {
+    /// What is read holds all its members.
+    is_stored: bool,
     member: &'static str,
     fault: Option<Misread>,
 }
 
 impl Reader {
-    fn open(text: &str) -> (Option<Value>, Self) {
-        let mut reader = Self { member: "", fault: None };
+    fn open(text: &str, is_stored: bool) -> (Option<Value>, Self) {
+        let mut reader = Self { is_stored, member: "", fault: None };
         let value = parse(text);
         if value.is_none() {
             reader.misread();
@@ -62,6 +74,13 @@ impl Reader {
     /// The value at hand is not what it must be.
     pub fn misread(&mut self) {
         self.fault.get_or_insert(Misread { member: self.member });
+    }
+
+    /// A member is missing that need not be there, except in what is stored.
+    pub fn missing(&mut self) {
+        if self.is_stored {
+            self.misread();
+        }
     }
 
     pub fn text(&mut self, value: Option<Value>) -> String {
@@ -144,10 +163,16 @@ impl Members<'_> {
 
     /// As [`member`](Self::member), where a missing one stands for the default.
     pub fn member_or_default<T: FromJson + Default>(&mut self, name: &'static str) -> T {
-        match self.take(name) {
-            None => T::default(),
-            value => T::read(value, self.reader),
-        }
+        self.member_if_there(name).unwrap_or_else(|| {
+            self.reader.missing();
+            T::default()
+        })
+    }
+
+    /// As [`member`](Self::member), where the form has one of several members.
+    pub fn member_if_there<T: FromJson>(&mut self, name: &'static str) -> Option<T> {
+        let value = self.take(name)?;
+        Some(T::read(Some(value), self.reader))
     }
 
     /// No variant has the name that was found.
@@ -157,8 +182,12 @@ impl Members<'_> {
 
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.reader.member = name;
-        let place = self.members.iter().position(|(member, _)| member == name)?;
-        Some(self.members.swap_remove(place).1)
+        let place = |members: &[(String, Value)]| members.iter().position(|(member, _)| member == name);
+        let value = self.members.swap_remove(place(&self.members)?).1;
+        if place(&self.members).is_some() {
+            self.misread();
+        }
+        Some(value)
     }
 }
 
@@ -343,7 +372,11 @@ impl<T: ToJson> ToJson for Option<T> {
 impl<T: FromJson> FromJson for Option<T> {
     fn read(value: Option<Value>, reader: &mut Reader) -> Self {
         match value {
-            None | Some(Value::Null) => None,
+            None => {
+                reader.missing();
+                None
+            }
+            Some(Value::Null) => None,
             value => Some(T::read(value, reader)),
         }
     }

@@ -91,6 +91,27 @@ fn members_may_be_missing_where_the_type_says_so_and_unknown_ones_are_passed_ove
 }
 
 #[test]
+fn a_member_that_is_there_twice_is_misread() {
+    let text = to_text(&shelf());
+    for twice in [r#""count":1"#, r#""room":null"#, r#""newer":[]"#, r#""sold":true"#] {
+        let name = twice.split('"').nth(1).unwrap();
+        assert_eq!(misread(&text.replacen('{', &format!("{{{twice},"), 1)), name);
+        assert_eq!(misread(&text.strip_suffix('}').map(|open| format!("{open},{twice}}}")).unwrap()), name);
+    }
+    let unknown_twice = text.replacen('{', r#"{"later":1,"later":2,"#, 1);
+    assert_eq!(from_text(&unknown_twice), Ok(shelf()));
+}
+
+#[test]
+fn what_is_stored_holds_all_its_members() {
+    assert_eq!(from_stored(&to_text(&shelf())), Ok(shelf()));
+    for missing in ["room", "newer", "count"] {
+        assert_eq!(from_stored::<Shelf>(&with(missing, None)), Err(Misread { member: missing }));
+    }
+    assert_eq!(from_stored(&with("later", Some(expected!(1)))), Ok(shelf()));
+}
+
+#[test]
 fn what_is_not_of_the_type_is_an_error_that_names_the_member() {
     for (member, wrong) in [
         ("theLabel", expected!(null)),

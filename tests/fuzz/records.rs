@@ -1,0 +1,101 @@
+//! The stored form of every kind of record.
+
+use intento::core::json::to_text;
+use intento::core::record::{Record, RecordKey};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::arbitrary::record;
+use super::config;
+use super::damage::damaged;
+
+/// A key, and the text of a record of its kind.
+fn stored() -> BoxedStrategy<(RecordKey, String)> {
+    record().prop_map(|(key, record)| (key, record.to_text().unwrap())).boxed()
+}
+
+/// Every member of every object: the pointer to the object, and the member's name.
+fn members(value: &Value, at: &str) -> Vec<(String, String)> {
+    match value {
+        Value::Object(members) => {
+            let of = |(name, value)| {
+                let inside = self::members(value, &format!("{at}/{name}"));
+                core::iter::once((at.to_owned(), String::clone(name))).chain(inside)
+            };
+            members.iter().flat_map(of).collect()
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(place, item)| members(item, &format!("{at}/{place}"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_record_comes_back_as_it_was((key, record) in record()) {
+        let text = record.to_text().unwrap();
+        prop_assert_eq!(Record::from_text(&key, &text), record.clone());
+        let spaced = serde_json::to_string_pretty(&serde_json::from_str::<Value>(&text).unwrap()).unwrap();
+        prop_assert_eq!(Record::from_text(&key, &spaced), record, "its members in another order, and spaces");
+    }
+
+    /// What is read is JSON, and is what its own text says.
+    #[test]
+    fn law_8_damaged_text_is_a_record_or_is_undecodable(
+        (key, text) in stored().prop_flat_map(|(key, text)| (Just(key), damaged(Just(text)))),
+    ) {
+        let record = Record::from_text(&key, &text);
+        let Some(again) = record.to_text() else { return Ok(()) };
+        prop_assert_eq!(Record::from_text(&key, &again), record);
+        let strict = serde_json::from_str::<Value>(&text);
+        let too_large = strict.as_ref().is_err_and(|error| error.to_string().starts_with("number out of range"));
+        prop_assert!(strict.is_ok() || too_large, "{}", text);
+    }
+
+    /// Every text under every key.
+    #[test]
+    fn law_8_a_record_that_lies_under_another_s_key_is_undecodable((key, record) in record(), (other, _) in record()) {
+        use RecordKey::{Intent, Journal};
+        let same_kind = core::mem::discriminant(&key) == core::mem::discriminant(&other);
+        // The rest do not say whose they are.
+        let says_whose = matches!((&key, &other), (Intent(_), Intent(_)) | (Journal(..), Journal(..))) && key != other;
+        if !same_kind || says_whose {
+            prop_assert_eq!(Record::from_text(&other, &record.to_text().unwrap()), Record::Undecodable);
+        }
+    }
+
+    /// One whose name is damaged must not pass for one that was never set: a body, a claim, the window.
+    #[test]
+    fn law_8_without_one_of_its_members_a_record_is_undecodable((key, record) in record(), number: prop::sample::Index) {
+        let mut damaged: Value = serde_json::from_str(&record.to_text().unwrap()).unwrap();
+        let members = members(&damaged, "");
+        prop_assume!(!members.is_empty());
+        let (parent, name) = number.get(&members);
+        let parent = damaged.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();
+        let value = parent.remove(name).unwrap();
+        parent.insert(format!("{name}'"), value);
+        prop_assert_eq!(Record::from_text(&key, &damaged.to_string()), Record::Undecodable, "without {}", name);
+    }
+
+    /// Another build of this format may know more of them.
+    #[test]
+    fn a_member_that_nobody_knows_is_passed_over((key, record) in record()) {
+        let mut newer: Value = serde_json::from_str(&record.to_text().unwrap()).unwrap();
+        let Value::Object(members) = &mut newer else { return Ok(()) };
+        members.insert("later".to_owned(), serde_json::json!([{ "deep": 1.5 }]));
+        prop_assert_eq!(Record::from_text(&key, &newer.to_string()), record);
+    }
+
+    /// Which of two would count, the order of the others would decide.
+    #[test]
+    fn a_member_that_is_there_twice_is_undecodable((key, record) in record(), number: prop::sample::Index) {
+        let text = record.to_text().unwrap();
+        let Ok(Value::Object(members)) = serde_json::from_str(&text) else { return Ok(()) };
+        let (name, _) = members.iter().nth(number.index(members.len())).unwrap();
+        let twice = format!("{},{}:0}}", text.strip_suffix('}').unwrap(), to_text(name.as_str()));
+        prop_assert_eq!(Record::from_text(&key, &twice), Record::Undecodable);
+    }
+}

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 
 const installed = dirname(createRequire(import.meta.url).resolve('intento/package.json'));
 const { canonicalJson } = await import(pathToFileURL(join(installed, 'canonical-json.js')).href);
@@ -105,22 +106,109 @@ test('refuses a cycle and bottomless nesting, and takes one object twice', () =>
   assert.equal(canonicalJson([shared, shared]), '[{"a":1},{"a":1}]');
 });
 
-test('is what JSON.stringify says, sorted, on random values', () => {
-  let seed = 7;
-  const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
-  const value = (depth) => {
-    const kind = Math.floor(random() * (depth > 3 ? 4 : 6));
-    if (kind === 0) return Math.floor(random() * 2 ** 40) * (random() < 0.5 ? -1 : 1);
-    if (kind === 1) return random() * 10 ** Math.floor(random() * 40 - 25);
-    if (kind === 2) return String.fromCodePoint(...Array.from({ length: 4 }, () => Math.floor(random() * 0xd000)));
-    if (kind === 3) return random() < 0.5 ? null : random() < 0.5;
-    if (kind === 4) return Array.from({ length: 3 }, () => value(depth + 1));
-    return Object.fromEntries(Array.from({ length: 3 }, () => [String(random()), value(depth + 1)]));
+/** Rounds of each of the tests below, every one from a seed of its own. */
+const ROUNDS = 1_000;
+
+/** SplitMix32. */
+function dice(seed) {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) % below;
   };
-  for (let round = 0; round < 500; round += 1) {
-    const original = value(0);
-    const text = canonicalJson(original);
-    assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(original)));
-    assert.equal(canonicalJson(JSON.parse(text)), text);
+}
+
+const EDGES = [0, -0, 0.1, 1e21, 1e-7, 5e-324, Number.MAX_VALUE, 2 ** 53, 2 ** 53 + 2, -(2 ** 53) + 1, 0.1 + 0.2, 0.3];
+
+function double(roll) {
+  if (roll(3) === 0) return EDGES[roll(EDGES.length)];
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setUint32(0, roll(2 ** 32));
+  bits.setUint32(4, roll(2 ** 32));
+  return Number.isFinite(bits.getFloat64(0)) ? bits.getFloat64(0) : 0;
+}
+
+/** One in eight has half a character. */
+function text(roll) {
+  const whole = () => [roll(0x80), 0xff00 + roll(0x100), 0x1f600 + roll(0x50), roll(0xd800)][roll(4)];
+  const points = Array.from({ length: roll(5) }, whole);
+  if (roll(8) === 0) points.splice(roll(points.length + 1), 0, 0xd800 + roll(0x800));
+  return String.fromCodePoint(...points);
+}
+
+function value(roll, depth = 0) {
+  const kind = roll(depth > 3 ? 4 : 6);
+  if (kind === 0) return double(roll);
+  if (kind === 1) return roll(2_000_000) / 100;
+  if (kind === 2) return text(roll);
+  if (kind === 3) return [null, true, false][roll(3)];
+  if (kind === 4) return Array.from({ length: roll(4) }, () => value(roll, depth + 1));
+  // Own, whatever its name is: `__proto__` too.
+  const name = () => (roll(9) === 0 ? '__proto__' : text(roll));
+  return Object.fromEntries(Array.from({ length: roll(5) }, () => [name(), value(roll, depth + 1)]));
+}
+
+/** The same value in another hand: members in another order, spaces, escapes that need not be. */
+function writtenOtherwise(original, roll) {
+  const space = ['', ' ', '\n\t'][roll(3)];
+  const units = (character) => [...Array(character.length).keys()].map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`).join('');
+  const string = (plain) => `"${[...plain].map((it) => (it < ' ' || '"\\'.includes(it) || roll(2) === 0 ? units(it) : it)).join('')}"`;
+  if (typeof original === 'string') return string(original);
+  if (Array.isArray(original)) return `[${space}${original.map((item) => writtenOtherwise(item, roll)).join(`${space},`)}]`;
+  if (typeof original === 'object' && original !== null) {
+    const members = Object.keys(original).map((name) => `${string(name)}${space}:${writtenOtherwise(original[name], roll)}`);
+    return `{${members.sort(() => roll(3) - 1).join(`,${space}`)}${space}}`;
+  }
+  return typeof original === 'number' && roll(2) === 0 ? original.toExponential() : JSON.stringify(original);
+}
+
+const isWhole = (original) => !/\\ud[89a-f]/.test(JSON.stringify(original));
+
+test('equal values have one text, however they are written; half a character has none', () => {
+  let whole = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const roll = dice(round);
+    const original = value(roll);
+    const other = JSON.parse(writtenOtherwise(original, roll));
+    if (!isWhole(original)) {
+      assert.throws(() => canonicalJson(original), { code: 'body_unstorable' }, `seed ${round}`);
+      continue;
+    }
+    whole += 1;
+    const told = canonicalJson(original);
+    assert.equal(canonicalJson(other), told, `seed ${round}`);
+    assert.equal(canonicalJson(JSON.parse(told)), told, `seed ${round}`);
+    assert.deepEqual(JSON.parse(told), JSON.parse(JSON.stringify(original)), `seed ${round}`);
+  }
+  assert.ok(whole > ROUNDS / 2, `${whole} whole`);
+});
+
+test('different values have different texts, to the last bit of a number', () => {
+  let different = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const roll = dice(round);
+    const [one, other] = roll(2) === 0 ? [double(roll), double(roll)] : [value(roll), value(roll)];
+    if (!isWhole([one, other])) continue;
+    const same = isDeepStrictEqual(JSON.parse(JSON.stringify([one])), JSON.parse(JSON.stringify([other])));
+    assert.equal(canonicalJson([one]) === canonicalJson([other]), same, `seed ${round}`);
+    different += same ? 0 : 1;
+    if (typeof one === 'number' && one !== 0) {
+      // The next double.
+      const bits = new BigInt64Array(new Float64Array([one]).buffer);
+      bits[0] -= 1n;
+      assert.notEqual(canonicalJson(new Float64Array(bits.buffer)[0]), canonicalJson(one), `seed ${round}`);
+    }
+  }
+  assert.ok(different > ROUNDS / 4, `${different} different`);
+});
+
+test('a body has no integer that JavaScript may have rounded', () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const number = double(dice(round));
+    const rounded = Number.isInteger(number) && Math.abs(number) > Number.MAX_SAFE_INTEGER;
+    if (rounded) assert.throws(() => canonicalJson([number], { exact: true }), { code: 'body_unstorable' });
+    else assert.equal(canonicalJson([number], { exact: true }), canonicalJson([number]));
   }
 });

@@ -12,6 +12,7 @@ use intento::core::json::{from_text, to_text};
 use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
 use intento::core::record::{Body, Content, Counters, Payload, Record, RecordKey};
+use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Stamp};
 use intento::core::window::{ServerDate, WindowStart};
 use proptest::collection::vec;
@@ -23,8 +24,8 @@ use super::contracts;
 
 /// A record and the key that it lies under.
 pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
-    let id = || text().prop_map(IntentId);
-    let hash = || text().prop_map(ScopeHash);
+    let id = || text().prop_map(|name| IntentId(name.into()));
+    let hash = || text().prop_map(|name| ScopeHash(name.into()));
     prop_oneof![
         1 => clock().prop_map(|clock| (RecordKey::Clock, Record::Clock(clock))),
         1 => (hash(), number(), number()).prop_map(|(scope, submitted, open)| {
@@ -33,13 +34,13 @@ pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
         1 => (text(), id()).prop_map(|(name, head)| {
             (RecordKey::Reference(intento::core::record::ReferenceName(name)), Record::Reference(head))
         }),
-        6 => intent().boxed().prop_map(|intent| (RecordKey::Intent(intent.id.clone()), Record::Intent(Box::new(intent)))),
+        6 => intent().boxed().prop_map(|intent| (RecordKey::Intent(intent.id.clone()), Record::Intent(Shared::new(intent)))),
         2 => (id(), payload().boxed()).prop_map(|(id, payload)| (RecordKey::Payload(id), Record::Payload(payload))),
         4 => journal_entry().boxed().prop_map(|entry| {
             (RecordKey::Journal(entry.intent.clone(), entry.sequence), Record::Journal(entry))
         }),
         2 => (text(), contracts::contract()).prop_map(|(hash, contract)| {
-            (RecordKey::Contract(ContractHash(hash)), Record::Contract(Rc::new(contract)))
+            (RecordKey::Contract(ContractHash(hash.into())), Record::Contract(Rc::new(contract)))
         }),
         1 => (text(), origin().boxed()).prop_map(|(name, origin)| (RecordKey::Origin(name), Record::Origin(origin))),
     ]
@@ -140,7 +141,7 @@ pub(crate) fn reading() -> impl Strategy<Value = AttemptReading> {
 pub(crate) fn attempt_state() -> impl Strategy<Value = AttemptState> {
     let ended =
         (stamp(), text(), reading().boxed(), of(number())).prop_map(|(ended, fact, reading, retry_after_ms)| {
-            AttemptState::Ended { ended, fact: ChangeId(fact), reading, retry_after_ms }
+            AttemptState::Ended { ended, fact: ChangeId(fact.into()), reading, retry_after_ms }
         });
     prop_oneof![
         1 => Just(AttemptState::Open),
@@ -155,7 +156,7 @@ pub(crate) fn history() -> impl Strategy<Value = History> {
         |(number, fence, correlation, started, state)| Attempt {
             number: number % 24,
             fence,
-            correlation: ChangeId(correlation),
+            correlation: ChangeId(correlation.into()),
             started,
             state,
         },
@@ -241,8 +242,8 @@ fn claim() -> impl Strategy<Value = Claim> {
     let purpose = select(vec![Purpose::Send, Purpose::Poll, Purpose::Reconcile, Purpose::Deliver]);
     (text(), text(), purpose, number(), any::<bool>(), number()).prop_map(
         |(owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms)| Claim {
-            owner: RealmId(owner),
-            nonce: ChangeId(nonce),
+            owner: RealmId(owner.into()),
+            nonce: ChangeId(nonce.into()),
             purpose,
             lease_until_ms,
             lock_held,
@@ -260,20 +261,24 @@ fn window() -> impl Strategy<Value = WindowStart> {
 }
 
 fn polling() -> impl Strategy<Value = Polling> {
-    (text(), any::<u32>(), of(text())).prop_map(|(url, looks, last)| Polling { url, looks, last: last.map(ChangeId) })
+    (text(), any::<u32>(), of(text())).prop_map(|(url, looks, last)| Polling {
+        url,
+        looks,
+        last: last.map(|name| ChangeId(name.into())),
+    })
 }
 
 fn reconciling() -> impl Strategy<Value = Reconciling> {
     (any::<bool>(), any::<u32>(), of(text())).prop_map(|(asked, looks, last)| Reconciling {
         asked,
         looks,
-        last: last.map(ChangeId),
+        last: last.map(|name| ChangeId(name.into())),
     })
 }
 
 fn delivery() -> impl Strategy<Value = Delivery> {
     (text(), of(number()), any::<u32>(), of(stamp())).prop_map(|(realm, due_at_ms, tries, acknowledged)| Delivery {
-        submitted_by: RealmId(realm),
+        submitted_by: RealmId(realm.into()),
         due_at_ms,
         tries,
         acknowledged,
@@ -300,8 +305,8 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
         let (state, due_at_ms, floor_at_ms, claim, fence, history, first_sent, window) = standing;
         let (polling, reconciling, delivery, predecessor, successor, contradicted, journal_entries) = after;
         IntentRecord {
-            id: IntentId(id),
-            scope: ScopeHash(scope),
+            id: IntentId(id.into()),
+            scope: ScopeHash(scope.into()),
             operation,
             reference,
             head_reference,
@@ -311,8 +316,8 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             key,
             carrier,
             has_lookup,
-            contract: ContractHash(contract),
-            fingerprint: Fingerprint(fingerprint),
+            contract: ContractHash(contract.into()),
+            fingerprint: Fingerprint(fingerprint.into()),
             request,
             expires_in_ms,
             state,
@@ -326,8 +331,8 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             polling,
             reconciling,
             delivery,
-            predecessor: predecessor.map(IntentId),
-            successor: successor.map(IntentId),
+            predecessor: predecessor.map(|name| IntentId(name.into())),
+            successor: successor.map(|name| IntentId(name.into())),
             contradicted,
             journal_entries,
         }
@@ -336,7 +341,7 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
 
 fn journal_entry() -> impl Strategy<Value = JournalEntry> {
     (text(), number(), stamp(), journal_event().boxed()).prop_map(|(intent, sequence, at, event)| JournalEntry {
-        intent: IntentId(intent),
+        intent: IntentId(intent.into()),
         sequence,
         at,
         event,
@@ -351,8 +356,8 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
         (any::<u32>(), number(), text(), text()).prop_map(|(attempt, fence, owner, correlation)| Claimed {
             attempt,
             fence,
-            owner: RealmId(owner),
-            correlation: ChangeId(correlation),
+            owner: RealmId(owner.into()),
+            correlation: ChangeId(correlation.into()),
         }),
         any::<u32>().prop_map(|attempt| NotSent { attempt }),
         (any::<u32>(), number(), any::<bool>(), reading().boxed()).prop_map(|(attempt, fence, stale, reading)| Facts {
@@ -366,10 +371,10 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
         held().prop_map(|from| Resumed { from }),
         (number(), reading().boxed()).prop_map(|(fence, reading)| Polled { fence, reading }),
         (number(), finding).prop_map(|(fence, finding)| Reconciled { fence, finding }),
-        text().prop_map(|from| Adopted { from: ScopeHash(from) }),
+        text().prop_map(|from| Adopted { from: ScopeHash(from.into()) }),
         text().prop_map(|reason| Abandoned { reason }),
-        (text(), text()).prop_map(|(successor, reason)| Replaced { successor: IntentId(successor), reason }),
-        text().prop_map(|predecessor| Replaces { predecessor: IntentId(predecessor) }),
+        (text(), text()).prop_map(|(successor, reason)| Replaced { successor: IntentId(successor.into()), reason }),
+        text().prop_map(|predecessor| Replaces { predecessor: IntentId(predecessor.into()) }),
         text().prop_map(|state| Settled { state }),
         any::<bool>().prop_map(|ok| Delivered { ok }),
         (any::<u32>(), reading().boxed()).prop_map(|(attempt, reading)| Contradicted { attempt, reading }),

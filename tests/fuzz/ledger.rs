@@ -12,7 +12,7 @@ use intento::core::change::{
 use intento::core::contract::{Answer, Contract, Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect};
 use intento::core::engine::{Engine, Settings};
-use intento::core::input::{Authorized, CommitError, Credentials, DuePage, Input, Ticket};
+use intento::core::input::{Authorized, CommitError, Credentials, DuePage, Input, Lock, Ticket};
 use intento::core::intent::{HeldReason, Purpose};
 use intento::core::json::{from_text, to_text};
 use intento::core::key::{ChangeId, ContractHash, IntentId, RandomBits, RealmId, ScopeHash};
@@ -78,7 +78,7 @@ impl Ledger {
     /// What a store finds by its columns, which stand beside the record: one that cannot be read is passed over.
     fn due(&self) -> DuePage {
         let intents = self.rows.keys().filter_map(|key| match self.read(key).record {
-            Some(Record::Intent(intent)) => Some(*intent),
+            Some(Record::Intent(intent)) => Some(intent),
             _ => None,
         });
         DuePage { due: intents.filter(|intent| intent.due_at_ms.is_some()).collect(), ..DuePage::default() }
@@ -128,13 +128,13 @@ fn id() -> IntentId {
 }
 
 fn realm() -> RealmId {
-    RealmId("realm-a".to_owned())
+    RealmId("realm-a".into())
 }
 
 fn take(purpose: Purpose) -> Change {
     Change::Claim(TakeClaim {
         intent: id(),
-        nonce: ChangeId(format!("nonce-{purpose:?}")),
+        nonce: ChangeId(format!("nonce-{purpose:?}").into()),
         owner: realm(),
         scope: ScopeHash::of("user-1"),
         purpose,
@@ -150,7 +150,7 @@ fn facts(fact: &str, observation: Observation) -> Box<RecordFacts> {
         intent: id(),
         attempt: 1,
         fence: 1,
-        fact: ChangeId(fact.to_owned()),
+        fact: ChangeId(fact.into()),
         observation,
         answer: Some(Answer { status: 201, media_type: None, body: Some("{}".to_owned()), resource: None }),
         jitter: Jitter(0),
@@ -165,7 +165,7 @@ fn reply(status: u16, location: Option<&str>) -> Observation {
 
 /// Everything that anybody can ask about the intent.
 fn changes() -> Vec<Change> {
-    let (intent, fence, fact, jitter) = (id(), 1, ChangeId("late".to_owned()), Jitter(0));
+    let (intent, fence, fact, jitter) = (id(), 1, ChangeId("late".into()), Jitter(0));
     let scope = ScopeHash::of;
     vec![
         take(Purpose::Send),
@@ -256,7 +256,7 @@ fn is_vital(key: &RecordKey) -> bool {
 fn run(ledger: &mut Ledger) -> Vec<Dispatch> {
     let settings = Settings {
         scope: ScopeHash::of("user-1"),
-        owner: RealmId("realm-b".to_owned()),
+        owner: RealmId("realm-b".into()),
         jitter_seed: 7,
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: contract().contract.windows(),
@@ -280,7 +280,8 @@ fn run(ledger: &mut Ledger) -> Vec<Dispatch> {
         engine.handle(input, now);
         for effect in engine.take_effects() {
             match effect {
-                Effect::Commit { batch, reading } => {
+                Effect::Commit { batch, clock } => {
+                    let reading = clock.reading_at(now);
                     let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
                     let (results, clock) = ledger.commit(&changes, reading);
                     let results = results.into_iter().map(|result| result.map_err(CommitError::Refused));
@@ -288,7 +289,8 @@ fn run(ledger: &mut Ledger) -> Vec<Dispatch> {
                 }
                 Effect::LoadDue { .. } => inputs.push(Input::Due(ledger.due())),
                 Effect::LoadInbox { .. } => inputs.push(Input::Inbox(DuePage::default())),
-                Effect::Deliver { intent, .. } => inputs.push(Input::Delivered { intent: intent.id, ok: true }),
+                Effect::Deliver { intent, .. } => inputs.push(Input::Delivered { intent: intent.id.clone(), ok: true }),
+                Effect::Lock { intent, .. } => inputs.push(Input::Lock { intent, lock: Lock::Held }),
                 Effect::Probe { origin } => inputs.push(Input::Probed { origin, ok: true }),
                 Effect::Authorize { intent, .. } => {
                     inputs.push(Input::Authorized { intent, outcome: Authorized::Granted(Credentials::default()) });

@@ -71,7 +71,7 @@ impl Ledger {
     }
 
     fn apply(&mut self, change: Change) -> Result<Applied, Refusal> {
-        let reading = Reading { wall_ms: self.wall_ms, followed: None };
+        let reading = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
         self.commit(&[change], reading).0.pop().unwrap()
     }
 
@@ -138,7 +138,7 @@ fn take(purpose: Purpose) -> Change {
         owner: realm(),
         scope: ScopeHash::of("user-1"),
         purpose,
-        lock_held: false,
+        lock: None,
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: contract().contract.windows(),
         fresh_credentials: true,
@@ -280,8 +280,8 @@ fn run(ledger: &mut Ledger) -> Vec<Dispatch> {
         engine.handle(input, now);
         for effect in engine.take_effects() {
             match effect {
-                Effect::Commit { batch, clock } => {
-                    let reading = clock.reading_at(now);
+                Effect::Commit { batch } => {
+                    let reading = engine.reading(now);
                     let (tickets, changes): (Vec<Ticket>, Vec<Change>) = batch.into_iter().unzip();
                     let (results, clock) = ledger.commit(&changes, reading);
                     let results = results.into_iter().map(|result| result.map_err(CommitError::Refused));

@@ -72,7 +72,9 @@ proptest! {
     fn law_8_without_one_of_its_members_a_record_is_undecodable((key, record) in record(), number: prop::sample::Index) {
         let mut damaged: Value = serde_json::from_str(&record.to_text().unwrap()).unwrap();
         let members = members(&damaged, "");
-        prop_assume!(!members.is_empty());
+        if members.is_empty() {
+            return Ok(());
+        }
         let (parent, name) = number.get(&members);
         let parent = damaged.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();
         let value = parent.remove(name).unwrap();

@@ -25,25 +25,42 @@ fn seconds() -> impl Strategy<Value = u64> {
     prop_oneof![0..END_S, 1_700_000_000..1_700_200_000_u64]
 }
 
-/// A date in each of its three forms, as it is or misprinted.
-fn date() -> impl Strategy<Value = String> {
-    let right = (seconds(), 0..3_u8).prop_map(|(seconds, form)| {
+/// A date in each of its three forms.
+fn right_date() -> BoxedStrategy<String> {
+    let date = (seconds(), 0..3_u8).prop_map(|(seconds, form)| {
         let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         let words: Vec<&str> = date.split([' ', ',']).filter(|word| !word.is_empty()).collect();
         let [weekday, day, month, year, time, _] = words[..] else { panic!("a date of six words: {date}") };
         match form {
-            0 => date.clone(),
-            1 => format!("{weekday}day, {day}-{month}-{} {time} GMT", &year[2..]),
-            _ => format!("{weekday} {month} {:>2} {time} {year}", day.trim_start_matches('0')),
+            // Two digits are of the century from 1970 on.
+            1 if ("1970".."2070").contains(&year) => {
+                format!("{weekday}{}, {day}-{month}-{} {time} GMT", rest_of(weekday), &year[2..])
+            }
+            2 => format!("{weekday} {month} {:>2} {time} {year}", day.trim_start_matches('0')),
+            _ => date.clone(),
         }
     });
-    let right = right.boxed();
-    let wrong = (right.clone(), any::<Index>(), "[ -~]{0,2}").prop_map(|(date, at, put)| {
+    date.boxed()
+}
+
+fn rest_of(weekday: &str) -> &'static str {
+    match weekday {
+        "Tue" => "sday",
+        "Wed" => "nesday",
+        "Thu" => "rsday",
+        "Sat" => "urday",
+        _ => "day",
+    }
+}
+
+/// A date, as it is or misprinted.
+fn date() -> impl Strategy<Value = String> {
+    let wrong = (right_date(), any::<Index>(), "[ -~]{0,2}").prop_map(|(date, at, put)| {
         let at = at.index(date.len());
         [&date[..at], &put, &date[at + 1..]].concat()
     });
     prop_oneof![
-        3 => right,
+        3 => right_date(),
         3 => wrong,
         1 => "[A-Z][a-z]{2},? ?[ 0-9]{0,3}[ -][JFMASOND][a-z]{2}[ -][0-9]{2,4} [0-9]{2}:[0-9]{2}:[0-9]{2}( GMT)?",
     ]
@@ -96,6 +113,8 @@ proptest! {
         if !trimmed.is_empty() && trimmed.bytes().all(|byte| byte.is_ascii_digit()) {
             let asked_s = trimmed.parse::<u128>().unwrap_or(u128::MAX / 1_000);
             prop_assert_eq!(asked_ms.map(u128::from), Some((asked_s * 1_000).min(RETRY_AFTER_MAX_MS.into())));
+        } else if http_date::parse(trimmed).is_none() {
+            prop_assert_eq!(asked_ms, None);
         } else if let Some(until_ms) = by_the_library(trimmed) {
             let now_ms = match &date {
                 None => wall_ms,
@@ -111,10 +130,13 @@ proptest! {
     }
 
     #[test]
-    fn a_date_is_the_moment_that_the_library_reads(date in prop_oneof![date(), any::<String>()]) {
+    fn a_date_is_the_moment_that_the_library_reads(right in right_date(), date in prop_oneof![date(), any::<String>()]) {
+        prop_assert!(http_date::parse(&right).is_some(), "{}", right);
+        prop_assert_eq!(http_date::parse(&right), by_the_library(&right), "{}", right);
         let told_ms = http_date::parse(&date);
-        if let Some(wanted_ms) = by_the_library(&date) {
-            prop_assert_eq!(told_ms, Some(wanted_ms));
+        // Of what is misprinted each takes something that the other does not.
+        if let (Some(told_ms), Some(wanted_ms)) = (told_ms, by_the_library(&date)) {
+            prop_assert_eq!(told_ms, wanted_ms);
         }
         if let Some(told_ms) = told_ms {
             prop_assert_eq!(http_date::parse(&http_date::format(told_ms)), Some(told_ms), "its first form");

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use super::backoff::Jitter;
+use super::bugs::{Bug, bug};
 use super::change::{Change, Found, Grant, NotSent, Reconciled, RecordFacts, TakeClaim};
 use super::contract::{Answer, CarrierPlace, Contract, Finding, Lookup, Observation, Windows};
 use super::effect::{Dispatch, Outgoing};
@@ -131,7 +132,7 @@ impl AttemptRun {
 
     /// Somebody else may run the intent from now on: what was not sent yet, this run does not send (P2.5).
     pub fn lose_lock(&mut self) {
-        self.may_send = false;
+        self.may_send = bug(Bug::MaySendAfterFreeze);
         self.lock_held = false;
     }
 
@@ -229,11 +230,12 @@ impl AttemptRun {
         now: &Stamp,
         jitter: Jitter,
     ) -> Next {
-        let lease_holds = now.at_ms.saturating_add(terms.attempt_ms) <= flight.lease_until_ms;
+        let needs_ms = if bug(Bug::LeaseShorterThanAttempt) { 0 } else { terms.attempt_ms };
+        let lease_holds = now.at_ms.saturating_add(needs_ms) <= flight.lease_until_ms;
         let again = flight.intent.history.left_beside(flight.attempt);
         let windows = [&flight.contract.windows(), &terms.windows];
         let open = may_start(&flight.intent, again, windows, flight.server.as_ref(), now, terms.attempt_ms);
-        if !(self.may_send && lease_holds && open) {
+        if !(self.may_send && lease_holds && open || bug(Bug::GuardSkipped)) {
             return self.give_back(&flight, jitter);
         }
         self.step = Step::Sending { flight };
@@ -329,8 +331,12 @@ fn keeps_the_key(intent: &IntentRecord, prepared: &Prepared) -> bool {
 fn dispatch(grant: &Grant, attempt: u32, credentials: Credentials, deadline_ms: u64) -> Dispatch {
     let request = &grant.intent.request;
     let key = &grant.intent.key;
-    #[cfg(feature = "break-new-key")]
-    let key = &key.broken_for_retry(attempt);
+    #[cfg(any(feature = "break-new-key", feature = "deliberate-bugs"))]
+    let key = &if cfg!(feature = "break-new-key") || bug(Bug::NewKeyOnRetry) {
+        key.broken_for_retry(attempt)
+    } else {
+        key.clone()
+    };
     let media_type = grant.body.as_ref().map(|body| body.media_type.clone());
     Dispatch {
         attempt,

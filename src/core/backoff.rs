@@ -1,5 +1,6 @@
 //! How long to wait: full jitter, and the floor a server asks for.
 
+use super::bugs::{Bug, bug};
 use super::http_date;
 use super::limits::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_MAX_MS};
 
@@ -44,7 +45,7 @@ pub fn retry_after_ms(value: &str, date: Option<&str>, wall_ms: u64) -> Option<u
         let now_ms = date.and_then(http_date::parse).unwrap_or(wall_ms);
         http_date::parse(value)?.saturating_sub(now_ms)
     };
-    Some(asked_ms.min(RETRY_AFTER_MAX_MS))
+    Some(if bug(Bug::RetryAfterUnclamped) { asked_ms } else { asked_ms.min(RETRY_AFTER_MAX_MS) })
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]

@@ -55,7 +55,7 @@ impl Key {
     }
 
     /// Another key for every retry: what no client may do, so that a demonstration can be seen to fail.
-    #[cfg(feature = "break-new-key")]
+    #[cfg(any(feature = "break-new-key", feature = "deliberate-bugs"))]
     pub fn broken_for_retry(&self, attempt: u32) -> Self {
         if attempt == 1 { self.clone() } else { Self(format!("{}-{attempt}", self.0).into()) }
     }

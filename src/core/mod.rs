@@ -6,6 +6,7 @@
 pub mod attempt;
 pub mod attempt_run;
 pub mod backoff;
+pub mod bugs;
 pub mod change;
 pub mod contract;
 pub mod effect;

@@ -1,5 +1,6 @@
 //! Offline is not an attempt (P4): whether an origin can be reached, from stored facts and probes.
 
+use super::bugs::{Bug, bug};
 use super::contract::{Fault, Observation};
 use super::json::json;
 use super::limits::{PROBE_FORBIDS_MAX_MS, REACHABLE_FRESH_MS};
@@ -77,7 +78,11 @@ pub fn reach(
         ProbeStanding::Unusable if online || long_since(blocked_since, now) => Reach::Go,
         ProbeStanding::Unusable => Reach::Blocked,
         // A probe that never worked may be refused beside a healthy API: it delays, it does not forbid for ever.
-        ProbeStanding::Untested if online && long_since(origin.probe_failing_since, now) => Reach::Go,
+        ProbeStanding::Untested
+            if online && long_since(origin.probe_failing_since, now) && !bug(Bug::ProbeForbidsForEver) =>
+        {
+            Reach::Go
+        }
         ProbeStanding::Untested => Reach::Probe,
     }
 }

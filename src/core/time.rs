@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::bugs::{Bug, bug};
 use super::json::json;
 use super::limits::CLOCK_STEP_BACK_MS;
 
@@ -27,7 +28,7 @@ json!(struct Stamp { at_ms, epoch, wall_ms });
 impl Stamp {
     /// An upper bound of the time since `earlier`; `None` where it is unknowable.
     pub fn since(&self, earlier: &Stamp) -> Option<u64> {
-        (self.epoch == earlier.epoch).then(|| self.at_ms.saturating_sub(earlier.at_ms))
+        (self.epoch == earlier.epoch || bug(Bug::EpochIgnored)).then(|| self.at_ms.saturating_sub(earlier.at_ms))
     }
 
     /// The wall time at which the ledger clock will read `at_ms`, if the wall clock runs on as it does now.
@@ -89,7 +90,7 @@ impl LedgerClock {
         let unexplained_ms = self.unexplained_ms.saturating_add(at_ms.saturating_sub(explained));
         let (wall_ms, epoch) = if bridged {
             (reading.wall_ms, self.epoch)
-        } else if step_back > CLOCK_STEP_BACK_MS {
+        } else if step_back > CLOCK_STEP_BACK_MS && !bug(Bug::ClockBackUnnoticed) {
             (reading.wall_ms, self.epoch.saturating_add(1))
         } else {
             // A small step back keeps the old anchor: many small steps then add up to one that is seen.

@@ -3,6 +3,7 @@
 #![allow(async_fn_in_trait, reason = "one realm is one thread: futures need not be Send")]
 
 use super::batch::{Decided, decide};
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Change, Refusal};
 use crate::core::input::{CommitError, DuePage};
 use crate::core::intent::IntentRecord;
@@ -78,6 +79,7 @@ pub trait Store {
             let (expected, writes) = overlay.into_commit();
             match self.commit(&expected, &writes).await {
                 Ok(()) => return Ok(Transacted { results, clock }),
+                Err(StoreError::Aborted) if bug(Bug::DoneAtRequestSuccess) => return Ok(Transacted { results, clock }),
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
             }
@@ -98,7 +100,7 @@ pub async fn commit_batch(
         Ok(Transacted { results, clock }) => {
             (results.into_iter().map(|result| result.map_err(CommitError::Refused)).collect(), clock)
         }
-        Err(StoreError::Aborted) => {
+        Err(StoreError::Aborted) if changes.len() == 1 || !bug(Bug::AbortDropsNeighbours) => {
             let mut results = Vec::with_capacity(changes.len());
             let mut clock = None;
             let mut tried = changes.len() == 1;

@@ -2,6 +2,7 @@
 
 use super::{AnswerClass, AttemptReading, Contract, Fault, Method};
 use crate::core::attempt::{Attempt, AttemptState, History};
+use crate::core::bugs::{Bug, bug};
 use crate::core::intent::{Cause, Evidence, HeldReason, Replay};
 use crate::core::limits::{ATTEMPTS_MAX, IN_PROGRESS_REPEATS_MAX, UNCLEAR_REPEATS_MAX};
 
@@ -57,10 +58,10 @@ fn settles(contract: &Contract, method: Method, history: &History) -> Option<Jud
     if answers().any(|told| told.conclusive) {
         return Some(Judgement::Rejected { evidence: Evidence::Stored, replaceable: true });
     }
-    if history.any_unknown() {
+    if history.any_unknown() && !bug(Bug::RefusalBesideUnknown) {
         return None;
     }
-    let replaceable = contract.refusal.single_delivery;
+    let replaceable = contract.refusal.single_delivery || bug(Bug::UnstoredRefusalReplaceable);
     answers().find_map(|told| match told.class {
         AnswerClass::Rejected => Some(Judgement::Rejected { evidence: Evidence::Unstored, replaceable }),
         AnswerClass::Mismatched => Some(Judgement::Mismatched),
@@ -100,6 +101,7 @@ fn answer(attempt: &Attempt) -> Option<Told> {
 
 fn after_fault(fault: Fault, history: &History) -> Judgement {
     let cause = match fault {
+        Fault::Redirected if bug(Bug::RedirectIsSuccess) => return Judgement::Succeeded { replay: Replay::Unknown },
         Fault::Redirected => return Judgement::Hold { reason: HeldReason::Redirected },
         Fault::Forbidden => return Judgement::Hold { reason: HeldReason::Config },
         Fault::Network => Cause::Network,
@@ -126,7 +128,7 @@ fn after_answer(class: AnswerClass, history: &History) -> Judgement {
         AnswerClass::Retry => Cause::ServerError,
         AnswerClass::NotTheServer => Cause::NotTheServer,
         AnswerClass::InProgress => {
-            if history.run_of(AnswerClass::InProgress) >= IN_PROGRESS_REPEATS_MAX {
+            if history.run_of(AnswerClass::InProgress) >= IN_PROGRESS_REPEATS_MAX && !bug(Bug::PatienceUnbounded) {
                 return Judgement::Hold { reason: HeldReason::Unresolved };
             }
             Cause::InProgress
@@ -143,7 +145,7 @@ fn after_answer(class: AnswerClass, history: &History) -> Judgement {
 
 /// Exhausted patience is never evidence (law 4): the intent is held, its key kept.
 fn wait_or_give_up(cause: Cause, history: &History) -> Judgement {
-    if history.total >= ATTEMPTS_MAX {
+    if history.total >= ATTEMPTS_MAX && !bug(Bug::PatienceUnbounded) {
         Judgement::Hold { reason: HeldReason::Unresolved }
     } else {
         Judgement::Wait { cause }

@@ -2,6 +2,7 @@
 
 use super::{Facts, Observation};
 use crate::core::backoff::retry_after_ms;
+use crate::core::bugs::{Bug, bug};
 use crate::core::http_date;
 use crate::core::limits::RETRY_AFTER_MAX_MS;
 
@@ -17,7 +18,7 @@ pub fn asked_to_wait_ms(observation: &Observation, wall_ms: u64) -> Option<u64> 
     let asked_ms = exact
         .or_else(|| facts.header("retry-after").and_then(|value| retry_after_ms(value, facts.header("date"), wall_ms)))
         .or_else(|| rate_limited_ms(facts, wall_ms).filter(|_| facts.status >= 400))?;
-    Some(asked_ms.min(RETRY_AFTER_MAX_MS))
+    Some(if bug(Bug::RetryAfterUnclamped) { asked_ms } else { asked_ms.min(RETRY_AFTER_MAX_MS) })
 }
 
 /// The server's clock, where an answer shows it. One that was stored on its way shows an older one (RFC 9110 section

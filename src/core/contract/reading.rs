@@ -2,6 +2,7 @@
 
 use super::rules::{Advice, names};
 use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE, Rule};
+use crate::core::bugs::{Bug, bug};
 use crate::core::json::json;
 use crate::core::key::Key;
 
@@ -153,7 +154,9 @@ fn read_by(
             let (class, by_rule) = classify(contract, facts, &marks);
             let class = narrow(class, &marks);
             let conclusive = class == AnswerClass::Rejected
-                && (by_rule || (contract.refusal.conclusive == ConclusiveWhen::Stored && marks.stored()));
+                && (by_rule
+                    || bug(Bug::EveryRefusalConclusive)
+                    || (contract.refusal.conclusive == ConclusiveWhen::Stored && marks.stored()));
             AttemptReading::Answer { class, status: facts.status, conclusive, replayed: marks.replayed }
         }
     }
@@ -211,7 +214,7 @@ fn classify(contract: &Contract, facts: &Facts, marks: &Marks) -> (AnswerClass, 
     }
     let class = if let Some(class) = advised(contract, facts, marks).or_else(|| by_problem_type(facts)) {
         class
-    } else if contract.before_layer.contains(&facts.status) {
+    } else if contract.before_layer.contains(&facts.status) && !bug(Bug::BeforeLayerIsRefusal) {
         in_front_of_the_layer(facts.status)
     } else if !speaks_as_the_server(contract, facts, marks) {
         not_recognised(facts.status)
@@ -286,7 +289,7 @@ fn speaks_as_the_server(contract: &Contract, facts: &Facts, marks: &Marks) -> bo
 
 /// 204 and 205 have no body to name the type of.
 pub(super) fn speaks_its_media_type(contract: &Contract, facts: &Facts) -> bool {
-    if matches!(facts.status, 204 | 205) {
+    if matches!(facts.status, 204 | 205) || bug(Bug::PortalIsServer) {
         return true;
     }
     if facts.body_empty {
@@ -327,10 +330,11 @@ fn by_status(contract: &Contract, facts: &Facts, marks: &Marks) -> AnswerClass {
     match status {
         202 => AnswerClass::Accepted,
         511 => AnswerClass::NotTheServer,
+        500..=599 if bug(Bug::ServerErrorIsRefusal) => AnswerClass::Rejected,
         500..=599 if replayed => AnswerClass::Uncertain,
         408 | 421 | 425 | 500..=599 => AnswerClass::Retry,
         // An echo alone does not tell a stored 409 from "still working on it"; the marker does.
-        409 | 423 if !replayed => AnswerClass::InProgress,
+        409 | 423 if !replayed && !bug(Bug::InProgressIsRefusal) => AnswerClass::InProgress,
         429 => AnswerClass::RateLimited,
         // "Not found" says nothing of the request unless it was stored under the key: the address may be wrong.
         404 | 405 if !marks.stored() => AnswerClass::Config,

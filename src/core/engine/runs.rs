@@ -4,6 +4,7 @@ use super::origins::Approach;
 use super::{Engine, Parked};
 use crate::core::attempt_run::{AttemptRun, Errand, Next};
 use crate::core::backoff::backoff_ms;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Change, Refusal};
 use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::Effect;
@@ -54,6 +55,7 @@ impl Engine {
         let now = self.stamp();
         let origin = &intent.request.origin;
         match self.origins.approach(origin, intent.maybe_sent(), self.online, now, self.now.mono_ms) {
+            _ if bug(Bug::OfflineIsAnAttempt) => self.run(intent, errand),
             Approach::Foreign => {
                 let hold = Change::Hold { intent: intent.id.clone(), reason: HeldReason::Config };
                 self.enqueue(Ticket::Engine, hold);
@@ -64,21 +66,23 @@ impl Engine {
                 self.effects.push(Effect::Probe { origin: origin.clone() });
                 false
             }
-            Approach::Go => {
-                let mut run = AttemptRun::new(intent.id.clone(), errand);
-                let next = run.reached(self.take_lock(&intent.id));
-                self.runs.insert(intent.id.clone(), run);
-                self.advance(&intent.id, next);
-                true
-            }
+            Approach::Go => self.run(intent, errand),
         }
+    }
+
+    fn run(&mut self, intent: &IntentRecord, errand: Errand) -> bool {
+        let mut run = AttemptRun::new(intent.id.clone(), errand);
+        let next = run.reached(self.take_lock(&intent.id));
+        self.runs.insert(intent.id.clone(), run);
+        self.advance(&intent.id, next);
+        true
     }
 
     /// What this realm can do about an intent.
     fn errand(&self, intent: &IntentRecord) -> Option<Errand> {
         let by_app = self.settings.can_reconcile;
         let reconcile = || {
-            let able = (by_app || intent.has_lookup) && intent.is_reconcilable();
+            let able = (by_app || intent.has_lookup) && (intent.is_reconcilable() || bug(Bug::QuestionOutlivesReason));
             able.then_some(Errand::Reconcile { by_app })
         };
         // What this realm was asked and cannot do is another's; it must not keep the intent from going on.
@@ -89,7 +93,7 @@ impl Engine {
             State::Queued | State::Waiting { .. } => Some(Errand::Send),
             State::Accepted => Some(Errand::Poll),
             State::Held { reason: HeldReason::Auth } => {
-                let usable = !self.credentials.are_useless(&intent.id);
+                let usable = !self.credentials.are_useless(&intent.id) && !bug(Bug::AuthHeldForEver);
                 usable.then_some(Errand::SendWithFreshCredentials)
             }
             State::Held { reason } if !reason.only_asking_helps() => None,
@@ -294,7 +298,8 @@ impl Engine {
     fn park(&mut self, intent: &IntentId) {
         let jitter = self.jitter.draw();
         let failures = self.parked.get(intent).map_or(0, |parked| parked.failures).saturating_add(1);
-        let until_mono_ms = Some(self.now.mono_ms.saturating_add(backoff_ms(failures, jitter).max(50)));
+        let pause_ms = if bug(Bug::ParkedForEver) { u64::MAX } else { backoff_ms(failures, jitter).max(50) };
+        let until_mono_ms = Some(self.now.mono_ms.saturating_add(pause_ms));
         self.parked.insert(intent.clone(), Parked { until_mono_ms, failures });
     }
 

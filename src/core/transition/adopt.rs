@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::refuse;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Adopt, Applied, Refusal};
 use crate::core::intent::IntentRecord;
 use crate::core::journal::JournalEvent;
@@ -29,8 +30,11 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
             // Nothing came of it, and nothing will: it stands in nobody's way.
             continue;
         }
-        take_reference(draft, &intent, change)?;
-        if intent.has_ended() || intent.maybe_sent() {
+        let stays = intent.has_ended() || (intent.maybe_sent() && !bug(Bug::AdoptTakesSent));
+        if !(stays && bug(Bug::AdoptLeavesReference)) {
+            take_reference(draft, &intent, change)?;
+        }
+        if stays {
             left.push(intent);
         } else {
             rescope(draft, &mut intent, change)?;

@@ -4,6 +4,7 @@ use super::draft::Draft;
 use super::poll;
 use crate::core::attempt::AttemptState;
 use crate::core::backoff::backoff_ms;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, NotSent, RecordFacts};
 use crate::core::contract::{
     Answer, AnswerClass, AttemptReading, Contract, Judgement, Method, Observation, asked_to_wait_ms, judge, read,
@@ -42,7 +43,7 @@ pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Appli
     let started = attempt.started;
     attempt.state = AttemptState::Ended { ended: now, fact: facts.fact.clone(), reading, retry_after_ms: asked_ms };
 
-    let stale = intent.claim.is_none() || intent.fence != facts.fence;
+    let stale = (intent.claim.is_none() || intent.fence != facts.fence) && !bug(Bug::NoFenceAtRecord);
     let event = JournalEvent::Facts { attempt: facts.attempt, fence: facts.fence, stale, reading };
     draft.journal(&mut intent, event);
     // Facts may be recorded long after they came; what they say of the server's clock is as old as the attempt.
@@ -66,14 +67,14 @@ pub(super) fn not_sent(draft: &mut Draft<'_>, change: &NotSent) -> Result<Applie
         // Nothing of it is unknown any more: there is nothing to ask about, and due is only what may be sent.
         intent.first_sent = None;
         intent.window = None;
-        intent.reconciling.asked = false;
+        intent.reconciling.asked &= bug(Bug::QuestionOutlivesReason);
         if Purpose::Send.allows(&intent.state) {
             intent.state = State::Queued;
-        } else if intent.state != (State::Held { reason: HeldReason::Auth }) {
+        } else if intent.state != (State::Held { reason: HeldReason::Auth }) && !bug(Bug::GivenUpStaysDue) {
             intent.due_at_ms = None;
         }
     }
-    if intent.claim.is_some() && intent.fence == change.fence {
+    if intent.claim.is_some() && (intent.fence == change.fence || bug(Bug::ReleaseWithoutFence)) {
         intent.claim = None;
         let failures = intent.history.failures().saturating_add(1);
         intent.due_at_ms = Some(now.at_ms.saturating_add(backoff_ms(failures, change.jitter)));
@@ -91,11 +92,13 @@ fn draw_conclusion(
     stale: bool,
 ) -> Result<(), Stop> {
     let Some(judgement) = judge(contract, intent.request.method, &intent.history, facts.attempt) else { return Ok(()) };
-    if intent.state.is_definite() {
+    if intent.state.is_definite() && !bug(Bug::OutcomeOverwritten) {
         return contradict(draft, intent, facts);
     }
     match (outcome_of(judgement), judgement) {
         (Some(State::Mismatched), _) if intent.state.is_terminal() => Ok(()),
+        (Some(_), _) if bug(Bug::LateSuccessIgnored) && intent.state == State::Abandoned => Ok(()),
+        (Some(_), _) if bug(Bug::SuccessNeedsFence) && stale => Ok(()),
         (Some(state), _) => draft.settle(intent, state),
         (None, _) if stale || intent.state.is_terminal() => Ok(()),
         (None, Judgement::Hold { reason }) => {
@@ -165,9 +168,11 @@ pub(super) fn raise(draft: &mut Draft<'_>, intent: &mut IntentRecord, had_effect
 fn wait(draft: &mut Draft<'_>, intent: &mut IntentRecord, contract: &Contract, facts: &RecordFacts, cause: Cause) {
     let now = draft.now();
     let backoff = now.at_ms.saturating_add(backoff_ms(intent.history.failures(), facts.jitter));
-    let floor = asked_to_wait_ms(&facts.observation, now.wall_ms).map(|asked_ms| {
+    let asked_ms = asked_to_wait_ms(&facts.observation, now.wall_ms).filter(|_| !bug(Bug::FloorIgnored));
+    let floor = asked_ms.map(|asked_ms| {
         let usable_ms = contract.windows().usable_ms(intent.request.path());
         let left_ms = window_left_ms(intent, usable_ms, None, &now).unwrap_or(asked_ms);
+        let left_ms = if bug(Bug::RetryAfterUnclamped) { asked_ms } else { left_ms };
         now.at_ms.saturating_add(asked_ms.min(left_ms))
     });
     let due_at_ms = backoff.max(floor.unwrap_or(0));

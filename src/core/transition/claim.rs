@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::draft::Draft;
 use super::{deliver, refuse};
 use crate::core::attempt::AttemptState;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Grant, Refusal, TakeClaim};
 use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
@@ -18,11 +19,12 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     draft.need(&[RecordKey::Intent(take.intent.clone()), RecordKey::Payload(take.intent.clone())])?;
     let mut intent = draft.intent(&take.intent)?;
     // Adopted by another scope while this one's queue was asking for credentials (law 9).
-    if intent.scope != take.scope {
+    if intent.scope != take.scope && !bug(Bug::ScopeUnchecked) {
         return refuse(Refusal::WrongState(intent));
     }
     let contract = draft.contract(&intent.contract)?;
-    let lease_until_ms = draft.now().at_ms.saturating_add(take.attempt_ms).saturating_add(LEASE_SLACK_MS);
+    let lease_ms = take.attempt_ms / if bug(Bug::LeaseShorterThanAttempt) { 2 } else { 1 };
+    let lease_until_ms = draft.now().at_ms.saturating_add(lease_ms).saturating_add(LEASE_SLACK_MS);
 
     // This very claim was granted before; only what depends on now is made again (P1.3).
     if let Some(claim) = intent.claim.as_mut().filter(|claim| claim.nonce == take.nonce) {
@@ -46,7 +48,8 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
         // repeated (P2.1, P2.4).
         let inherits = live.lock_held && lock_held && live.purpose == take.purpose;
-        if !inherits {
+        let stolen = bug(Bug::LiveLeaseStolen) || (bug(Bug::DeliveredWithoutLease) && take.purpose == Purpose::Deliver);
+        if !inherits && !stolen {
             return refuse(Refusal::Leased { until_ms });
         }
     }
@@ -78,6 +81,9 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
 /// If the lease's holder falls silent, somebody looks at the intent again when the lease ends.
 fn look_again_at(intent: &mut IntentRecord, purpose: Purpose, lease_until_ms: u64) {
     if purpose == Purpose::Deliver {
+        if bug(Bug::DeliveredWithoutLease) {
+            return;
+        }
         intent.delivery.due_at_ms = Some(lease_until_ms);
     } else {
         intent.due_at_ms = Some(lease_until_ms);
@@ -99,7 +105,7 @@ fn instead_of_sending(
     if let Some(at_ms) = origin.gate_ends_at_ms(&now) {
         return refuse(Refusal::NotBefore { at_ms });
     }
-    let age = if intent.maybe_sent() { Age::Fresh } else { age(intent, &now) };
+    let age = if intent.maybe_sent() && !bug(Bug::ExpireAfterSend) { Age::Fresh } else { age(intent, &now) };
     let windows = [&contract.windows(), &take.windows];
     let open = may_start(intent, intent.maybe_sent(), windows, origin.server.as_ref(), &now, take.attempt_ms);
     match age {
@@ -107,7 +113,7 @@ fn instead_of_sending(
         Age::Unknowable => draft.hold(intent, HeldReason::ClockChanged),
         Age::Fresh if !open => draft.hold(intent, HeldReason::WindowClosed),
         // Attempts of which nobody recorded anything have no facts that would end the patience.
-        Age::Fresh if intent.maybe_sent() && intent.history.total >= ATTEMPTS_MAX => {
+        Age::Fresh if intent.maybe_sent() && intent.history.total >= ATTEMPTS_MAX && !bug(Bug::PatienceUnbounded) => {
             draft.hold(intent, HeldReason::Unresolved);
         }
         Age::Fresh => return Ok(None),
@@ -118,7 +124,7 @@ fn instead_of_sending(
 
 fn open_attempt(draft: &mut Draft<'_>, intent: &mut IntentRecord, take: &TakeClaim) -> Result<(), Stop> {
     let now = draft.now();
-    if intent.window.is_none() {
+    if intent.window.is_none() || bug(Bug::WindowFromLastSend) {
         let origin = draft.origin(&intent.request.origin)?;
         intent.window = Some(WindowStart::now(now, origin.server.as_ref()));
     }
@@ -141,7 +147,9 @@ fn grant(
     contract: Rc<Contract>,
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {
-    draft.put_intent(&intent);
+    if !bug(Bug::AttemptRecordedAfterSend) {
+        draft.put_intent(&intent);
+    }
     let Payload { body, answer } = draft.payload(&intent.id)?;
     let answer = answer.map(|(_, answer)| answer).filter(|_| intent.has_ended());
     let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);

@@ -5,6 +5,7 @@ use super::attempt::put_answer;
 use super::draft::Draft;
 use super::{attempt, refuse};
 use crate::core::backoff::{Jitter, backoff_ms};
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Found, Reconciled, Refusal};
 use crate::core::contract::{Finding, find};
 use crate::core::intent::{Evidence, IntentRecord, Replay, State};
@@ -89,6 +90,7 @@ fn state_after(finding: Finding, state: &State) -> Option<State> {
         (_, state) if state.is_definite() => None,
         (Finding::Applied, _) => Some(State::Succeeded { replay: Replay::Unknown, evidence: Evidence::Reconciliation }),
         (Finding::NotApplied, _) => Some(State::NotApplied),
+        (Finding::NotFound, _) if bug(Bug::NotFoundIsSealed) => Some(State::NotApplied),
         (Finding::NotFound | Finding::Unknown, _) => None,
     }
 }

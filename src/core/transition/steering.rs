@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::refuse;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Refusal};
 use crate::core::intent::{Cause, HeldReason, State};
 use crate::core::journal::JournalEvent;
@@ -11,7 +12,7 @@ use crate::core::record::Stop;
 /// Ends an intent, if it was provably never sent.
 pub(super) fn cancel(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
-    if !intent.has_ended() && !intent.maybe_sent() {
+    if !intent.has_ended() && (!intent.maybe_sent() || bug(Bug::CancelAfterSend)) {
         draft.settle(&mut intent, State::Cancelled)?;
         draft.put_intent(&intent);
     }

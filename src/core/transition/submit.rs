@@ -3,6 +3,7 @@
 use super::draft::Draft;
 use super::refuse;
 use crate::core::attempt::History;
+use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Refusal, Replace, Submit};
 use crate::core::intent::{Delivery, IntentRecord, Reconciling, State};
 use crate::core::journal::JournalEvent;
@@ -17,11 +18,12 @@ pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, 
     draft.need(&needs(submit))?;
 
     // This very change ran before: its id is known (P1.1).
-    if let Some(intent) = draft.find_intent(&submit.intent)? {
+    if let Some(intent) = draft.find_intent(&submit.intent)?.filter(|_| !bug(Bug::RerunCreatesAgain)) {
         return Ok(Applied::Submitted { intent, created: true });
     }
     if let Some(name) = &name
         && let Some(head) = draft.reference(name)?
+        && !bug(Bug::ReferenceIgnored)
     {
         let Some(intent) = draft.find_intent(&head)? else { return refuse(Refusal::Inconsistent) };
         if intent.scope == submit.scope {
@@ -68,19 +70,20 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     if predecessor.operation != submit.operation || predecessor.reference != submit.reference {
         return refuse(Refusal::Inconsistent);
     }
-    if let Some(successor) = &predecessor.successor {
+    if let Some(successor) = predecessor.successor.as_ref().filter(|_| !bug(Bug::TwoSuccessors)) {
         let Some(successor) = draft.find_intent(successor)? else { return refuse(Refusal::Inconsistent) };
         if successor.scope != submit.scope {
             return refuse(Refusal::ReferenceConflict(successor));
         }
         return same_decision(successor, submit);
     }
-    if !predecessor.state.safe_to_replace() {
+    if !predecessor.state.safe_to_replace() && !bug(Bug::SuccessorWhileUnknown) {
         return refuse(Refusal::NotReplaceable(predecessor));
     }
     // The end of a chain is what its reference names.
     if let Some(name) = &name
         && draft.reference(name)?.as_ref() != Some(&predecessor.id)
+        && !bug(Bug::TwoSuccessors)
     {
         return refuse(Refusal::Inconsistent);
     }
@@ -105,7 +108,7 @@ fn needs(submit: &Submit) -> Vec<RecordKey> {
 }
 
 fn same_decision(intent: Shared<IntentRecord>, submit: &Submit) -> Result<Applied, Stop> {
-    if intent.fingerprint == submit.fingerprint {
+    if intent.fingerprint == submit.fingerprint || bug(Bug::FingerprintIgnored) {
         Ok(Applied::Submitted { intent, created: false })
     } else {
         refuse(Refusal::ReferenceConflict(intent))

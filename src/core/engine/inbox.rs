@@ -144,6 +144,12 @@ impl Engine {
 
     pub(super) fn delivery_committed(&mut self, intent: &IntentId, result: Result<Applied, CommitError>) {
         match result {
+            // The realm was frozen meanwhile: by now it may be in another's hands.
+            Ok(Applied::Claimed(grant))
+                if self.stamp().at_ms.saturating_add(DELIVER_DEADLINE_MS) > grant.lease_until_ms =>
+            {
+                self.inbox.look();
+            }
             Ok(Applied::Claimed(grant)) => {
                 self.inbox.runs.insert(intent.clone(), Step::Handling { fence: grant.fence });
                 let answer = grant.answer.clone();

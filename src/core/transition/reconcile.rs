@@ -8,7 +8,7 @@ use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Found, Reconciled, Refusal};
 use crate::core::contract::{Finding, find};
-use crate::core::intent::{Evidence, IntentRecord, Replay, State};
+use crate::core::intent::{Evidence, HeldReason, IntentRecord, Replay, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::{RECONCILE_PAUSE_MIN_MS, RECONCILES_MAX};
@@ -108,6 +108,8 @@ fn look_again(draft: &Draft<'_>, intent: &mut IntentRecord, jitter: Jitter) {
     let looks = intent.reconciling.looks;
     intent.due_at_ms = match &intent.state {
         State::Queued | State::Waiting { .. } | State::Accepted => Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0))),
+        // Another realm's credentials may do (P7.3).
+        State::Held { reason: HeldReason::Auth } => Some(now.at_ms.max(intent.floor_at_ms.unwrap_or(0))),
         State::Held { reason } if !reason.only_asking_helps() => None,
         State::Held { .. } | State::Rejected { .. } if looks < RECONCILES_MAX => {
             let pause_ms = backoff_ms(looks.saturating_add(4), jitter).max(RECONCILE_PAUSE_MIN_MS);

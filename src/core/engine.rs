@@ -164,7 +164,10 @@ impl Engine {
             Input::Steer { ticket, change } => {
                 if let Change::Resume(intent) = &*change {
                     self.credentials.forget(intent);
-                    self.parked.remove(intent);
+                    // Facts that are still to be recorded are offered again when their time comes.
+                    if !self.runs.contains_key(intent) {
+                        self.parked.remove(intent);
+                    }
                 }
                 self.changes.push((Ticket::Caller(ticket), *change));
             }

@@ -23,6 +23,11 @@ impl Engine {
     pub(super) fn lock_told(&mut self, intent: &IntentId, lock: Lock) {
         if let Some(run) = self.runs.get_mut(intent) {
             match lock {
+                // Stolen before this realm was told that it had it: nothing more will come of that request.
+                Lock::Lost if run.is_locking() => {
+                    self.locks_lost += 1;
+                    self.leave_alone(intent);
+                }
                 Lock::Lost => {
                     run.lose_lock();
                     self.locks_lost += 1;

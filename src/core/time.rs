@@ -155,8 +155,9 @@ impl RealmClock {
     /// Takes over what the ledger says where this realm has written nothing to it. One that met a step back of the wall
     /// clock when it read the ledger is an epoch ahead, until it writes: it must not forget that.
     pub fn follow(&mut self, stored: LedgerClock) {
-        if self.clock.is_none_or(|own| own.epoch <= stored.epoch) {
-            self.adopt(stored);
+        match &mut self.clock {
+            Some(own) if own.epoch > stored.epoch => own.at_ms = own.at_ms.max(stored.at_ms),
+            _ => self.adopt(stored),
         }
     }
 

@@ -32,6 +32,7 @@ bugs! {
     DoneAtRequestSuccess: "Writes count as durable before their transaction is, and it may yet abort.",
     NoFenceAtRecord: "Facts under an old fence move the intent on.",
     LiveLeaseStolen: "A claim is granted while another realm's lease lives.",
+    InheritedWithoutLock: "A claim made under a lock passes on to who does not hold it.",
     ReleaseWithoutFence: "What an old claim gives back ends the claim of another.",
     GuardSkipped: "An attempt goes out as soon as it is claimed, whatever has happened since.",
     MaySendAfterFreeze: "A realm that was frozen sends what it had claimed before.",

@@ -46,6 +46,9 @@ impl World {
     /// Decides something; what comes of it will be in `done` under the ticket.
     pub fn ask(&mut self, realm: RealmNo, change: Change) -> u64 {
         let ticket = self.next_ticket();
+        if let Change::Replace(replace) = &change {
+            self.laws.decides(ticket, &replace.successor.fingerprint);
+        }
         self.input(realm, Input::Steer { ticket, change: Box::new(change) });
         ticket
     }

@@ -3,21 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use intento::core::attempt::AttemptState;
-use intento::core::contract::Contract;
+use intento::core::attempt::{Attempt, AttemptState};
+use intento::core::change::{Applied, Change};
+use intento::core::contract::{AnswerClass, AttemptReading, Contract};
 use intento::core::effect::Dispatch;
-use intento::core::intent::{Evidence, IntentRecord, Purpose, State};
-use intento::core::key::{IntentId, ScopeHash};
-use intento::core::record::Content;
-use intento::core::record::{Record, RecordKey};
+use intento::core::input::CommitError;
+use intento::core::intent::{Claim, Evidence, HeldReason, IntentRecord, Purpose, Replay, State};
+use intento::core::key::{Fingerprint, IntentId, ScopeHash};
+use intento::core::limits::{CLOCK_STEP_BACK_MS, DELIVER_DEADLINE_MS, REACHABLE_FRESH_MS};
+use intento::core::reach::ProbeStanding;
+use intento::core::record::{Content, Record, RecordKey, ReferenceName};
 use intento::core::shared::Shared;
 use intento::core::time::LedgerClock;
 
 use crate::ledger::Ledger;
 use crate::locks::Locks;
-use crate::server::Server;
 use crate::server::decide::PastRetention;
-use crate::world::{RealmNo, World};
+use crate::server::{Said, Server};
+use crate::world::{ORIGIN, RealmNo, SECOND, World};
+
+/// How long the steps from "reachable" to the send take at most, in a storm.
+const STEPS_MAX_MS: u64 = 10 * SECOND;
 
 #[derive(Debug, Default)]
 pub struct Laws {
@@ -34,10 +40,38 @@ pub struct Laws {
     /// The wall clock was set back, and none of these, which would know, has written to the ledger since. Until then how
     /// long ago something was is unknowable (design section 9).
     pub unseen_step: Option<Vec<RealmNo>>,
-    /// The wall clock was ever set back.
-    pub stepped_back: bool,
     /// Intents of which a weak tier has lost something: it may say that they were never sent (design section 4).
     pub lost: BTreeSet<IntentId>,
+    /// Keys that were sent too late, which nobody could know.
+    excused: BTreeSet<String>,
+    /// Of those that would know: since when they have run, and so must have written.
+    aware_ms: BTreeMap<RealmNo, u64>,
+    /// When the wall clock was last set back.
+    set_back_ms: Option<u64>,
+    /// When the wall clock was last stepped.
+    pub stepped_ms: Option<u64>,
+    /// Since when the network is gone, as the browser says.
+    pub offline_since_ms: Option<u64>,
+    /// When each attempt was claimed, and when each realm was last frozen.
+    claimed_ms: BTreeMap<(IntentId, u32), u64>,
+    pub frozen_ms: BTreeMap<RealmNo, u64>,
+    /// When each realm last went on after it had stopped.
+    pub woken_ms: BTreeMap<RealmNo, u64>,
+    /// Whose credentials were refused for what, by the server or by the app.
+    refused: BTreeSet<(RealmNo, IntentId)>,
+    /// What each submit was about.
+    decided: BTreeMap<u64, Fingerprint>,
+    /// Outcomes in the hands of the app.
+    handed: BTreeMap<IntentId, Handed>,
+}
+
+#[derive(Debug)]
+struct Handed {
+    realm: RealmNo,
+    /// On the ledger clock.
+    at_ms: u64,
+    state: State,
+    verdict: Option<bool>,
 }
 
 /// A request that is about to leave, and what it leaves from.
@@ -78,7 +112,7 @@ impl Laws {
     }
 
     pub fn before_send(&mut self, sending: &Sending<'_>) {
-        let &Sending { ledger, locks, realm, scope, ledger_ms, dispatch, seed, .. } = sending;
+        let &Sending { ledger, locks, now_ms, realm, scope, ledger_ms, dispatch, seed, .. } = sending;
         let intent = ledger.intent(&dispatch.intent).unwrap_or_else(|| panic!("seed {seed}: law 1: sent unstored"));
         let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == dispatch.attempt);
         let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
@@ -91,10 +125,17 @@ impl Laws {
             let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
             assert_eq!(*claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
             assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
-            let has_lock = !claim.lock_held || locks.holds(realm, &intent.id);
+            let theirs = locks.holds(realm, &intent.id) || locks.is_stolen_unheard(realm, &intent.id);
+            let has_lock = !claim.lock_held || theirs;
             assert!(has_lock, "seed {seed}: P2.5: the claim has ended with its lock");
             assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
         }
+        self.publishes(None, now_ms);
+        self.after_a_freeze(realm, &intent, dispatch.attempt, seed);
+        if !self.sends.contains_key(&intent.id) {
+            self.reachable(ledger, realm, now_ms, seed);
+        }
+        left_alone(&intent, attempt, ledger_ms, seed);
         self.same_bytes(&intent, sending);
         self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);
     }
@@ -107,6 +148,83 @@ impl Laws {
         } else {
             self.unauthorized.insert(asked);
         }
+    }
+
+    /// The wall clock was stepped while these realms ran.
+    pub fn stepped(&mut self, ms: i64, mut awake: Vec<RealmNo>, now_ms: u64) {
+        self.stepped_ms = Some(now_ms);
+        if ms >= 0 {
+            return;
+        }
+        self.set_back_ms = Some(now_ms);
+        // One that has not seen an earlier step cannot make up for it.
+        if let Some(before) = &self.unseen_step {
+            awake.retain(|realm| before.contains(realm));
+        }
+        self.aware_ms.clear();
+        if ms.unsigned_abs() <= CLOCK_STEP_BACK_MS {
+            awake.iter().for_each(|realm| self.publishes_never(*realm));
+        }
+        self.unseen_step = Some(awake);
+    }
+
+    /// This realm has written to the ledger.
+    pub fn published(&mut self, realm: RealmNo) {
+        self.unseen_step = self.unseen_step.take().filter(|awake| !awake.contains(&realm));
+    }
+
+    /// What this realm knows of a step back may be lost with it: it was too small to be written at once, or storage failed.
+    pub fn publishes_never(&mut self, realm: RealmNo) {
+        self.aware_ms.insert(realm, u64::MAX);
+    }
+
+    /// Was this realm born after the wall clock was last set back?
+    pub fn begins_after_the_step(&self, born_ms: u64) -> bool {
+        self.set_back_ms.is_some_and(|set_back_ms| set_back_ms <= born_ms)
+    }
+
+    /// A realm runs. Where the wall clock was set back further than what goes unnoticed, it knows.
+    pub fn runs(&mut self, realm: RealmNo, now_ms: u64) {
+        if self.unseen_step.as_ref().is_some_and(|awake| awake.contains(&realm)) {
+            self.aware_ms.entry(realm).or_insert(now_ms);
+        }
+    }
+
+    /// What a realm bridges it publishes at once: one that knew of a step back for a while, and no storage failed, is no
+    /// excuse any more. Asked before it stops, and before a law is measured.
+    pub fn publishes(&mut self, realm: Option<RealmNo>, now_ms: u64) {
+        let long = |(aware, since_ms): (&RealmNo, &u64)| {
+            realm.is_none_or(|realm| realm == *aware) && now_ms >= since_ms.saturating_add(STEPS_MAX_MS)
+        };
+        if self.unseen_step.is_some() && self.aware_ms.iter().any(long) {
+            self.unseen_step = None;
+        }
+        if let Some(realm) = realm {
+            self.publishes_never(realm);
+        }
+    }
+
+    /// P2.5: what was claimed before a freeze is not sent after it.
+    fn after_a_freeze(&self, realm: RealmNo, intent: &IntentRecord, attempt: u32, seed: u64) {
+        let claimed_ms = self.claimed_ms.get(&(intent.id.clone(), attempt));
+        let frozen_ms = self.frozen_ms.get(&realm);
+        let before = claimed_ms.zip(frozen_ms).is_some_and(|(claimed_ms, frozen_ms)| claimed_ms < frozen_ms);
+        assert!(!before, "seed {seed}: P2.5: claimed before a freeze, and sent after it");
+    }
+
+    /// P4.1: offline is not an attempt.
+    fn reachable(&self, ledger: &Ledger, realm: RealmNo, now_ms: u64, seed: u64) {
+        let probe = match ledger.record(&RecordKey::Origin(ORIGIN.to_owned())) {
+            Some(Record::Origin(origin)) => origin.probe,
+            _ => ProbeStanding::Untested,
+        };
+        let Some(since_ms) = self.offline_since_ms.filter(|_| probe != ProbeStanding::Unusable) else { return };
+        // A clock set back by less than a minute goes unseen.
+        let licensed_ms = REACHABLE_FRESH_MS + CLOCK_STEP_BACK_MS + STEPS_MAX_MS;
+        // One that slept between asking and sending does not ask again.
+        let slept = self.woken_ms.get(&realm).is_some_and(|woken_ms| now_ms < woken_ms + STEPS_MAX_MS);
+        let licensed = self.unseen_step.is_some() || slept || now_ms - since_ms <= licensed_ms;
+        assert!(licensed, "seed {seed}: P4.1: first sent while the network is gone");
     }
 
     /// Laws 2 and 7.
@@ -123,13 +241,14 @@ impl Laws {
         });
         let same = first.url == dispatch.url && first.body == dispatch.body && headers().eq(&first.headers);
         assert!(same, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
-        if self.unseen_step.is_some() || self.lost.contains(&intent.id) {
-            return;
-        }
         let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
         let stored_ms = contract_of(ledger, intent).windows().smallest_ms();
-        let window_ms = stored_ms.min(sending.contract.windows().smallest_ms());
-        assert!(ends_ms <= window_ms, "seed {seed}: law 7: attempt {} ends too late", dispatch.attempt);
+        let in_time = ends_ms <= stored_ms.min(sending.contract.windows().smallest_ms());
+        if !in_time && (self.unseen_step.is_some() || self.lost.contains(&intent.id)) {
+            self.excused.insert(intent.key.expose().to_owned());
+            return;
+        }
+        assert!(in_time, "seed {seed}: law 7: attempt {} ends too late", dispatch.attempt);
     }
 
     /// A weak tier has lost what it had not written yet.
@@ -144,25 +263,35 @@ impl Laws {
         self.known = kept;
         self.clock = ledger.clock();
         // What a realm knew of a step back, and had written, may be lost as well.
-        self.unseen_step = self.stepped_back.then(Vec::new);
+        self.unseen_step = self.set_back_ms.map(|_| Vec::new());
+        let lost = &self.lost;
+        self.claimed_ms.retain(|(id, _), _| !lost.contains(id));
     }
 
-    pub fn after_commit(&mut self, ledger: &Ledger, seed: u64) {
+    /// `newcomer_ms`: the wall clock, if a realm has written that knows of no step back.
+    pub fn after_commit(&mut self, ledger: &Ledger, now_ms: u64, newcomer_ms: Option<u64>, seed: u64) {
         let clock = ledger.clock();
         if let (Some(before), Some(after)) = (self.clock, clock) {
             assert!(after.at_ms >= before.at_ms && after.epoch >= before.epoch, "seed {seed}: P3: the clock went back");
+            // The step shows after all: nothing before it has an age any more.
+            if newcomer_ms.is_some_and(|wall_ms| wall_ms + CLOCK_STEP_BACK_MS < before.wall_ms) {
+                self.unseen_step = None;
+            }
         }
         self.clock = clock;
         for intent in ledger.take_written() {
             match self.known.get(&intent.id) {
                 Some(before) => {
-                    changed(before, &intent, seed);
+                    changed(before, &intent, clock, seed);
                     *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
                 }
                 None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
             }
             *self.open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
             alone(&intent, seed);
+            if let Some(newest) = intent.history.attempts.last() {
+                self.claimed_ms.entry((intent.id.clone(), newest.number)).or_insert(now_ms);
+            }
             self.known.insert(intent.id.clone(), intent);
         }
         for (scope, open) in &self.open {
@@ -170,6 +299,102 @@ impl Laws {
             assert_eq!(counters.open, *open, "seed {seed}: the count of what is open");
         }
     }
+}
+
+impl Laws {
+    /// A submit is about this, however often it is made.
+    pub fn decides(&mut self, ticket: u64, fingerprint: &Fingerprint) {
+        self.decided.insert(ticket, fingerprint.clone());
+    }
+
+    /// What the caller of a submit is told: that its decision was taken, not another.
+    pub fn told(&self, ticket: u64, result: &Result<Applied, CommitError>, seed: u64) {
+        let Ok(Applied::Submitted { intent, .. }) = result else { return };
+        let decided = self.decided.get(&ticket).is_none_or(|decided| *decided == intent.fingerprint);
+        assert!(decided, "seed {seed}: law 2: another payload was taken for this decision");
+    }
+
+    /// What one transaction came to. `struck`: storage failed in it.
+    pub fn committed<'a>(
+        &mut self,
+        ledger: &Ledger,
+        realm: RealmNo,
+        results: impl Iterator<Item = (&'a Change, &'a Result<Applied, CommitError>)>,
+        struck: bool,
+        seed: u64,
+    ) {
+        let poison = ledger.poison();
+        for (change, result) in results {
+            let poisoned = matches!(change, Change::Submit(submit) if Some(&submit.operation) == poison.as_ref());
+            let failed = matches!(result, Err(CommitError::Failed | CommitError::Unknown | CommitError::Unreadable));
+            assert!(!failed || struck || poisoned, "seed {seed}: law 12: a change failed, and storage works");
+            match (change, result) {
+                (Change::Adopt(adopt), Ok(Applied::Adopted { left, .. })) => {
+                    left.iter().for_each(|intent| blocked(ledger, &adopt.to, intent, seed));
+                }
+                (Change::Record(facts), Ok(Applied::Recorded { intent, .. })) => {
+                    let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == facts.attempt);
+                    if attempt.is_some_and(|attempt| brought(attempt, AnswerClass::Auth)) {
+                        self.has_no_other_credentials(realm, &intent.id);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// P7.1: once in normal running; again only after a rejected promise, its deadline, or the realm's death.
+    pub fn hands_over(
+        &mut self,
+        realm: RealmNo,
+        intent: &IntentRecord,
+        (now_ms, at_ms): (u64, u64),
+        verdict: Option<bool>,
+        lives: impl Fn(RealmNo) -> bool,
+        seed: u64,
+    ) {
+        if let Some(before) = self.handed.get(&intent.id) {
+            let over = before.verdict == Some(false) || !lives(before.realm) || before.state != intent.state;
+            let late = at_ms >= before.at_ms + DELIVER_DEADLINE_MS;
+            // For a lease's length after a step of the wall clock realms may disagree about when it ends.
+            let stepped = self.stepped_ms.is_some_and(|stepped_ms| now_ms < stepped_ms + 2 * DELIVER_DEADLINE_MS);
+            assert!(over || late || stepped, "seed {seed}: P7.1: an outcome handed over twice");
+        }
+        self.handed.insert(intent.id.clone(), Handed { realm, at_ms, state: intent.state.clone(), verdict });
+    }
+
+    /// What this realm has will not do for that intent.
+    pub fn has_no_other_credentials(&mut self, realm: RealmNo, intent: &IntentId) {
+        self.refused.insert((realm, intent.clone()));
+    }
+
+    /// P7.3: what is held for credentials ends there only if every queue of its scope has had its own refused.
+    pub fn is_held_for_good(&self, intent: &IntentRecord, realms: impl Iterator<Item = RealmNo>) -> bool {
+        let auth = intent.state == State::Held { reason: HeldReason::Auth };
+        let mut realms = realms.map(|realm| (realm, intent.id.clone()));
+        !auth || realms.all(|refused| self.refused.contains(&refused))
+    }
+}
+
+fn brought(attempt: &Attempt, wanted: AnswerClass) -> bool {
+    matches!(&attempt.state, AttemptState::Ended { reading: AttemptReading::Answer { class, .. }, .. } if *class == wanted)
+}
+
+/// P8.2: what may have been sent blocks its reference in the scope that would have adopted it.
+fn blocked(ledger: &Ledger, to: &ScopeHash, intent: &IntentRecord, seed: u64) {
+    let Some(reference) = intent.reference.as_ref().filter(|_| intent.head_reference.is_some()) else { return };
+    let name = ReferenceName::new(to, &intent.operation, reference);
+    let taken = matches!(ledger.record(&RecordKey::Reference(name)), Some(Record::Reference(_)));
+    assert!(taken, "seed {seed}: P8.2: the same decision could be made again under another scope");
+}
+
+/// What a server asked for is a floor, clamped to what is left of the window, that nothing skips. Facts that came too late
+/// to count set none.
+fn left_alone(intent: &IntentRecord, attempt: &Attempt, ledger_ms: u64, seed: u64) {
+    let before = intent.history.attempts.iter().find(|before| before.number + 1 == attempt.number);
+    let Some(before) = before.filter(|before| before.fence + 1 == attempt.fence) else { return };
+    let AttemptState::Ended { ended, retry_after_ms: Some(asked_ms), .. } = &before.state else { return };
+    assert!(ended.at_ms + asked_ms <= ledger_ms, "seed {seed}: sent before the server's wait was over");
 }
 
 fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Rc<Contract> {
@@ -185,6 +410,15 @@ fn alone(intent: &IntentRecord, seed: u64) {
     assert_eq!(sent, intent.first_sent.is_some(), "seed {seed}: {intent:?}");
     let unsent = matches!(intent.state, State::Queued | State::Cancelled | State::Expired);
     assert!(!(unsent && sent), "seed {seed}: law 3: provably never sent: {intent:?}");
+    assert!(
+        intent.successor.is_none() || intent.state.safe_to_replace(),
+        "seed {seed}: law 3: succeeded while unknown: {intent:?}"
+    );
+    let done = |attempt: &Attempt| {
+        [AnswerClass::Succeeded, AnswerClass::AlreadyDone].iter().any(|class| brought(attempt, *class))
+    };
+    let kept = matches!(intent.state, State::Succeeded { .. }) || intent.contradicted;
+    assert!(kept || !intent.history.attempts.iter().any(done), "seed {seed}: law 4: a success was dropped: {intent:?}");
     if intent.state.safe_to_replace() {
         let proved = matches!(intent.state, State::Rejected { replaceable: true, .. } | State::NotApplied);
         assert!(proved || !sent, "seed {seed}: law 3: replaceable while unknown: {intent:?}");
@@ -203,9 +437,20 @@ fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq
 }
 
 /// What no change may do to a record.
-fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
+fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
     assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
+    let successor_stays = before.successor.is_none() || before.successor == after.successor;
+    assert!(successor_stays, "seed {seed}: law 3: two successors");
+    if let Some(clock) = clock {
+        claim_stays(before, after, clock, seed);
+    }
+    let unstored = matches!(after.state, State::Rejected { evidence: Evidence::Unstored, .. } | State::Mismatched);
+    let settled = unstored && !before.has_ended();
+    assert!(
+        !(settled && after.history.any_unknown()),
+        "seed {seed}: P5.1: settled beside an unknown attempt: {after:?}"
+    );
     assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
     if before.state.is_definite() {
         let freed = matches!(before.state, State::Rejected { replaceable: false, .. })
@@ -219,26 +464,67 @@ fn changed(before: &IntentRecord, after: &IntentRecord, seed: u64) {
     assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
 }
 
+/// Law 5: a claim to send whose lease lives ends with its attempt, or with the intent, and by nothing else.
+fn claim_stays(before: &IntentRecord, after: &IntentRecord, clock: LedgerClock, seed: u64) {
+    let send = before.claim.as_ref().filter(|claim| claim.purpose == Purpose::Send);
+    // By time that its holder could see.
+    let hidden_ms = |claim: &Claim| clock.unexplained_ms.saturating_sub(claim.unexplained_ms);
+    let Some(claim) = send.filter(|claim| clock.at_ms < claim.lease_until_ms + hidden_ms(claim)) else { return };
+    let under_way = |it: &IntentRecord| {
+        let attempt = it.history.attempts.iter().find(|attempt| attempt.fence == before.fence);
+        attempt.is_some_and(|attempt| attempt.state == AttemptState::Open)
+    };
+    if under_way(before) && under_way(after) && !after.has_ended() {
+        // Under the intent's lock it may be inherited, by a claim or by what comes in place of one (P2.4).
+        let passed_on = |now: &Claim| claim.lock_held && now.lock_held && now.purpose == claim.purpose;
+        let same = match &after.claim {
+            Some(now) => now.nonce == claim.nonce || passed_on(now),
+            None => claim.lock_held && matches!(after.state, State::Held { .. }),
+        };
+        assert!(same, "seed {seed}: law 5: a live claim ended while its attempt is under way");
+    }
+}
+
 impl Laws {
-    /// One key, one effect. A server that forgets keys cannot promise it to a device whose clock was set back with nobody
-    /// there to see it: that is the one excuse (design section 9).
+    /// One key, one effect. A server that forgets keys cannot promise it to a device that cannot know how long ago it sent:
+    /// its clock was set back with nobody there to see it, or its weak tier has lost the attempt (design section 9).
     pub(crate) fn after_effect(&self, server: &Server, key: &str, seed: u64) {
         let count = server.effects_of_key.get(key).copied().unwrap_or(0);
-        let forgets = server.profile.policy().past_retention == PastRetention::Forgotten;
-        let excused = forgets && self.unseen_step.is_some();
+        let excused = forgets(server) && self.excused.contains(key);
         assert!(count <= 1 || excused, "seed {seed}: {count} effects under one key");
     }
+}
+
+fn forgets(server: &Server) -> bool {
+    server.profile.policy().past_retention == PastRetention::Forgotten
 }
 
 impl World {
     /// When everything has come to an end: what the client says is what the server did.
     pub fn check_the_end(&self) {
         let seed = self.seed;
-        for intent in self.ledger.intents() {
+        let excused = |key: &str| forgets(&self.server) && self.laws.excused.contains(key);
+        for intent in self.ledger.intents().into_iter().filter(|intent| !excused(intent.key.expose())) {
             // More than once is `after_effect`'s.
             let paid = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0).min(1);
             let said = || format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
             let unsure = self.laws.lost.contains(&intent.id);
+            let told = |what| self.server.has_said(intent.key.expose(), what);
+            match &intent.state {
+                State::Succeeded { replay, evidence: Evidence::Reply } => {
+                    let heard = match replay {
+                        Replay::Fresh => told(Said::Done),
+                        Replay::Replayed => told(Said::DoneBefore),
+                        Replay::Unknown => told(Said::Done) || told(Said::DoneBefore),
+                    };
+                    assert!(heard, "law 4: no answer said so: {}", said());
+                }
+                State::Rejected { .. } => {
+                    assert!(told(Said::Refused) || told(Said::Sealed), "law 4: nobody refused: {}", said());
+                }
+                State::Mismatched => assert!(told(Said::OtherPayload), "law 4: no other payload: {}", said()),
+                _ => {}
+            }
             match &intent.state {
                 State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {}", said()),
                 _ if unsure => {}
@@ -248,7 +534,6 @@ impl World {
                 State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {}", said()),
                 _ => {}
             }
-            assert!(intent.state.safe_to_replace() || intent.successor.is_none(), "law 3: succeeded by: {}", said());
         }
     }
 }

@@ -84,7 +84,7 @@ pub struct Ledger {
     /// Of the operations with these numbers, those that can fail so.
     outage: RefCell<Option<(Range<usize>, LedgerFault)>>,
     operations: Cell<usize>,
-    /// Operations that the outage has struck.
+    /// Operations that a fault has struck. What poison aborts is none.
     pub struck: Cell<usize>,
     /// Every operation so far, if asked for.
     pub log: RefCell<Option<Vec<Operation>>>,
@@ -151,6 +151,11 @@ impl Ledger {
 
     pub fn abort_operation(&self, operation: &str) {
         *self.poison.borrow_mut() = Some(operation.to_owned());
+    }
+
+    /// The operation whose intents no commit takes.
+    pub fn poison(&self) -> Option<String> {
+        self.poison.borrow().clone()
     }
 
     pub fn commits(&self) -> u64 {
@@ -263,7 +268,9 @@ impl Store for Ledger {
         if self.is_poisoned(writes) {
             return Err(StoreError::Aborted);
         }
-        match fault.or_else(|| self.faults.borrow_mut().pop_front()) {
+        let planned = self.faults.borrow_mut().pop_front();
+        self.struck.set(self.struck.get() + usize::from(planned.is_some()));
+        match fault.or(planned) {
             None => self.write(expected, writes).await,
             Some(LedgerFault::UnknownIn) => {
                 self.write(expected, writes).await?;

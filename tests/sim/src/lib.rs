@@ -17,7 +17,10 @@
 //! | `run`, `shrink`, [`story`] | many seeds, from the command line; a failure cut down to what it takes, and told |
 //! | [`decisions`] | what the app decides |
 //! | [`chance`] | throws of a seed |
+//! | `bugs` | mistakes made on purpose, for the laws to catch |
 
+#[cfg(feature = "bugs")]
+mod bugs;
 pub mod chance;
 pub mod crash;
 pub mod decisions;

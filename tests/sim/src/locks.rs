@@ -18,6 +18,8 @@ pub struct Locks {
     /// Grants so far: one that comes late is not taken for the next.
     grants: u64,
     waiters: BTreeMap<IntentId, VecDeque<RealmNo>>,
+    /// Thefts of which their realm has not heard: it is stopped.
+    pub(crate) unheard: BTreeSet<(RealmNo, IntentId)>,
     /// Grants to realms that had waited.
     pub passed_on: u64,
     /// Requests that found another holder.
@@ -37,6 +39,11 @@ enum Holder {
 impl Locks {
     pub fn holds(&self, realm: RealmNo, intent: &IntentId) -> bool {
         matches!(self.holders.get(intent), Some(Holder::Realm(holder, _)) if *holder == realm)
+    }
+
+    /// A stopped realm cannot know that its lock was stolen from outside, and may go on before it does.
+    pub fn is_stolen_unheard(&self, realm: RealmNo, intent: &IntentId) -> bool {
+        self.unheard.contains(&(realm, intent.clone()))
     }
 }
 
@@ -127,6 +134,7 @@ impl World {
         for (intent, holder) in stolen {
             self.locks.holders.insert(intent.clone(), Holder::Stranger);
             if let Holder::Realm(realm, _) = holder {
+                self.locks.unheard.insert((realm, intent.clone()));
                 self.input(realm, Input::Lock { intent: intent.clone(), lock: Lock::Lost });
             }
             self.at(self.now_ms + for_ms, Event::Freed(intent));

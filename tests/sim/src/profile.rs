@@ -111,6 +111,11 @@ impl Profile {
         }
     }
 
+    /// Does asking what became of a key seal it, if nothing did?
+    pub fn seals(self) -> bool {
+        !matches!(self, Self::Stripe | Self::Used409 | Self::NoRefusals)
+    }
+
     pub fn retention_ms(self) -> u64 {
         match self {
             Self::Conforming | Self::Busy409 | Self::WrongTypes | Self::Stripe | Self::NoRefusals => DAY,

@@ -87,6 +87,7 @@ impl World {
 
     /// The tab is gone, whatever it was doing. What it has put on the wire travels on.
     pub fn close(&mut self, realm: RealmNo) {
+        self.laws.publishes(Some(realm), self.now_ms);
         self.realms.remove(&realm);
         self.forget_locks_of(realm);
     }
@@ -139,7 +140,9 @@ impl World {
         if self.is_frozen(realm) {
             return;
         }
+        self.laws.publishes(Some(realm), self.now_ms);
         self.input(realm, Input::Wake(Wake::Suspended));
+        self.laws.frozen_ms.insert(realm, self.now_ms);
         if let Some(realm) = self.realms.get_mut(&realm) {
             realm.frozen.get_or_insert_default();
         }
@@ -147,6 +150,7 @@ impl World {
 
     /// The page stops where it is, and nothing has told it: a stopped process, a device that sleeps.
     pub fn stop(&mut self, realm: RealmNo) {
+        self.laws.publishes(Some(realm), self.now_ms);
         if let Some(realm) = self.realms.get_mut(&realm).filter(|realm| realm.frozen.is_none()) {
             realm.frozen = Some(Vec::new());
             realm.stopped = true;
@@ -154,6 +158,7 @@ impl World {
     }
 
     pub fn thaw(&mut self, realm: RealmNo) {
+        self.laws.woken_ms.insert(realm, self.now_ms);
         let Some(tab) = self.realms.get_mut(&realm) else { return };
         let waiting = tab.frozen.take();
         if waiting.is_some() {
@@ -167,27 +172,46 @@ impl World {
         }
     }
 
+    /// The device sleeps: everything stops where it is, untold, and goes on afterwards.
+    pub fn sleep(&mut self, ms: u64) {
+        let mut awake = self.realms();
+        awake.retain(|realm| !self.is_frozen(*realm));
+        awake.iter().for_each(|realm| self.stop(*realm));
+        self.run_for(ms);
+        awake.into_iter().for_each(|realm| self.thaw(realm));
+    }
+
+    /// Every tab dies. Says whose they were.
+    pub fn close_all(&mut self) -> Vec<String> {
+        let realms = self.realms();
+        let mut scopes: Vec<String> = realms.iter().filter_map(|realm| self.scopes.get(realm).cloned()).collect();
+        scopes.sort();
+        scopes.dedup();
+        realms.into_iter().for_each(|realm| self.crash(realm));
+        scopes
+    }
+
     /// Steps the device's wall clock; monotonic clocks do not see it.
     pub fn step_wall(&mut self, ms: i64) {
         self.wall_ahead_ms += ms;
-        if ms < 0 {
-            // Only a realm that runs can tell, once it has written.
-            let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
-            self.laws.stepped_back = true;
-            self.laws.unseen_step = Some(awake.map(|(number, _)| *number).collect());
-        }
+        // Only a realm that runs can tell, once it has written.
+        let mut awake = self.realms();
+        awake.retain(|realm| !self.is_frozen(*realm));
+        self.laws.stepped(ms, awake, self.now_ms);
     }
 
     /// The network goes, and the browser says so.
     pub fn go_offline(&mut self) {
         self.network.up = false;
         self.network.hint = false;
+        self.laws.offline_since_ms.get_or_insert(self.now_ms);
         self.everywhere(Wake::Offline);
     }
 
     pub fn go_online(&mut self) {
         self.network.up = true;
         self.network.hint = true;
+        self.laws.offline_since_ms = None;
         self.everywhere(Wake::Online);
     }
 

@@ -43,7 +43,11 @@ struct Found {
 
 /// Exit codes: 1 unsafe, 2 stuck, 3 vacuous, 4 wrong arguments.
 pub fn main() -> ExitCode {
-    let Some(asked) = arguments(std::env::args().skip(1)) else {
+    let mut given = std::env::args().skip(1).peekable();
+    if given.next_if(|first| first == "--bugs").is_some() {
+        return hunt(given);
+    }
+    let Some(asked) = arguments(given) else {
         let profiles = Profile::ALL.map(Profile::name).join("|");
         eprintln!("sim [--seeds N | --traces N] [--from S] [--seed S] [--profile {profiles}]");
         return ExitCode::from(4);
@@ -77,6 +81,18 @@ pub fn main() -> ExitCode {
         (0, ..) => 2,
         _ => 1,
     })
+}
+
+#[cfg(feature = "bugs")]
+fn hunt(given: impl Iterator<Item = String>) -> ExitCode {
+    panic::set_hook(Box::new(|_| {}));
+    crate::bugs::main(given)
+}
+
+#[cfg(not(feature = "bugs"))]
+fn hunt(_: impl Iterator<Item = String>) -> ExitCode {
+    eprintln!("this build has no bugs to switch on: `cargo xtask sim --bugs` makes one that has");
+    ExitCode::from(4)
 }
 
 fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {

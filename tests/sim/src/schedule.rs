@@ -10,15 +10,19 @@ use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
 use intento::core::key::ScopeHash;
-use intento::core::submission::{ExpiresIn, StatedBody};
+use intento::core::shared::Shared;
+use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission};
 
 use crate::chance::Dice;
 use crate::profile::Profile;
-use crate::world::{DAY, HOUR, MINUTE, RealmNo, SECOND, World};
+use crate::world::{DAY, HOUR, MINUTE, POISON, RealmNo, SECOND, World};
 
 /// After the storm, everything must be terminal or held within this much virtual time. The longest way there is patience:
-/// thirty answers "in progress", or 200 attempts, each a minute apart at the most.
+/// thirty answers "in progress", or 200 attempts,
+/// each a minute apart at the most.
 pub const CALM_MS: u64 = 5 * HOUR;
+/// A server that asks for more gets so much before that.
+const ASKED_MAX_MS: u64 = DAY;
 /// What is still on the wire then arrives.
 const LAST_PACKETS_MS: u64 = 5 * MINUTE;
 const SCOPES: [&str; 2] = ["user-1", "guest-7"];
@@ -44,12 +48,19 @@ pub enum Act {
     Online,
     /// In seconds.
     StepWall(i64),
+    /// In minutes.
+    Sleep(u64),
+    /// Both in minutes. `seen`: the clock is set back while tabs still run.
+    PowerOff {
+        off: u64,
+        behind: u64,
+        seen: bool,
+    },
     /// One reading of the wall clock that is wild, and the next one right again.
     WildReading,
     Submit {
         order: u64,
-        other_payload: bool,
-        expires: bool,
+        kind: Kind,
     },
     Cancel,
     Resume,
@@ -57,6 +68,20 @@ pub enum Act {
     Abandon,
     Replace,
     Adopt,
+}
+
+/// What is special about a submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    /// The same order with another payload.
+    OtherPayload,
+    /// After two minutes it must not be sent any more.
+    Expiring,
+    /// Without a reference.
+    Unnamed,
+    /// Of an operation that no commit takes.
+    Poisoned,
 }
 
 /// An act, and how long after the one before.
@@ -85,32 +110,92 @@ pub struct Ended {
     pub trace: Option<u64>,
 }
 
+/// What a life is full of, beside a little of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trait {
+    Mixed,
+    /// Wrong clocks, sleep, and long absences.
+    Clocks,
+    /// Pages frozen and thawed while people steer.
+    Freezing,
+    /// Guests that sign in.
+    Guests,
+    /// The network comes and goes.
+    Travel,
+}
+
 /// The steps that a seed draws.
 pub fn draw(seed: u64) -> Vec<Step> {
     let mut dice = Dice::new(seed ^ 0x00_ac_75);
+    let life = match dice.roll(12) {
+        0..=2 => Trait::Clocks,
+        3..=5 => Trait::Freezing,
+        6 | 7 => Trait::Guests,
+        8 => Trait::Travel,
+        _ => Trait::Mixed,
+    };
     let mut steps = vec![
         Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } },
-        Step { after_ms: 0, pick: 0, act: Act::Submit { order: 0, other_payload: false, expires: false } },
+        Step { after_ms: 0, pick: 0, act: Act::Submit { order: 0, kind: Kind::Plain } },
     ];
     let count = 4 + dice.roll(18);
     for _ in 0..count {
         let after_ms = match dice.roll(64) {
             0..=23 => dice.roll(200),
-            24..=47 => dice.roll(5 * SECOND),
+            24..=39 => dice.roll(5 * SECOND),
+            // Leases end about then.
+            40..=55 if life == Trait::Freezing => 30 * SECOND + dice.roll(12 * SECOND),
+            40..=47 => dice.roll(5 * SECOND),
             48..=55 => dice.roll(MINUTE),
-            56..=62 => dice.roll(10 * MINUTE),
+            56..=59 => dice.roll(10 * MINUTE),
+            60..=62 if life != Trait::Clocks => dice.roll(10 * MINUTE),
             // The device lies in a drawer.
             _ => dice.roll(3 * DAY),
         };
         let pick = dice.roll(1 << 16) as usize;
-        steps.push(Step { after_ms, pick, act: draw_act(&mut dice) });
+        let own = life != Trait::Mixed && dice.one_in(2);
+        let act = if own { draw_act_of(life, &mut dice) } else { draw_act(&mut dice) };
+        steps.push(Step { after_ms, pick, act });
     }
     steps
 }
 
+fn draw_act_of(life: Trait, dice: &mut Dice) -> Act {
+    let acts: &[fn(&mut Dice) -> Act] = match life {
+        Trait::Mixed => return draw_act(dice),
+        Trait::Clocks => &[
+            step_clock,
+            step_clock,
+            |_| Act::WildReading,
+            submit,
+            |_| Act::Close,
+            |_| Act::Open { scope: 0 },
+            |_| Act::Freeze,
+            sleep,
+            draw_power_off,
+            draw_power_off,
+        ],
+        Trait::Freezing => &[
+            |_| Act::Freeze,
+            |_| Act::Freeze,
+            |_| Act::Thaw,
+            |_| Act::Open { scope: 0 },
+            |_| Act::Reconcile,
+            |_| Act::Abandon,
+            |_| Act::Offline,
+        ],
+        Trait::Guests => {
+            &[|_| Act::Open { scope: 1 }, |_| Act::Open { scope: 0 }, submit, |_| Act::Adopt, |_| Act::Adopt]
+        }
+        Trait::Travel => &[|_| Act::Offline, |_| Act::Online, submit, |_| Act::Reload],
+    };
+    let drawn = dice.roll(acts.len() as u64) as usize;
+    acts.get(drawn).map_or(Act::Thaw, |act| act(dice))
+}
+
 fn draw_act(dice: &mut Dice) -> Act {
     match dice.roll(44) {
-        0..=8 => Act::Submit { order: dice.roll(ORDERS), other_payload: dice.one_in(12), expires: dice.one_in(8) },
+        0..=8 => submit(dice),
         9..=13 => Act::Open { scope: usize::from(dice.one_in(5)) },
         14..=16 => Act::Reload,
         17..=19 => Act::Close,
@@ -118,12 +203,7 @@ fn draw_act(dice: &mut Dice) -> Act {
         23..=26 => Act::Thaw,
         27 => Act::Offline,
         28 | 29 => Act::Online,
-        30 => match dice.roll(4) {
-            0 => Act::StepWall(12 * 3_600),
-            1 => Act::StepWall(-(dice.roll(48 * 3_600) as i64)),
-            2 => Act::WildReading,
-            _ => Act::StepWall(dice.roll(240) as i64 - 120),
-        },
+        30 => step_clock(dice),
         31 | 32 => Act::Cancel,
         33 => Act::Resume,
         34 | 35 => Act::Reconcile,
@@ -134,6 +214,50 @@ fn draw_act(dice: &mut Dice) -> Act {
         42 => Act::KillBrowser(dice.roll(MINUTE)),
         _ => Act::Adopt,
     }
+}
+
+fn sleep(dice: &mut Dice) -> Act {
+    Act::Sleep(dice.roll(20 * 60))
+}
+
+fn draw_power_off(dice: &mut Dice) -> Act {
+    const HOUR_MIN: u64 = 60;
+    let off = match dice.roll(3) {
+        0 => dice.roll(40 * HOUR_MIN),
+        1 => 24 * HOUR_MIN + dice.roll(12 * HOUR_MIN),
+        _ => 10 * HOUR_MIN + dice.roll(6 * HOUR_MIN),
+    };
+    let behind = match dice.roll(3) {
+        0 => 0,
+        1 => dice.roll(40 * HOUR_MIN),
+        // The clock stood still, or starts where it was last set.
+        _ => off + dice.roll(2 * HOUR_MIN),
+    };
+    if dice.one_in(2) {
+        // By the next start nothing shows of it any more.
+        return Act::PowerOff { off, behind: dice.roll(off + 1), seen: true };
+    }
+    Act::PowerOff { off, behind, seen: false }
+}
+
+fn step_clock(dice: &mut Dice) -> Act {
+    match dice.roll(4) {
+        0 => Act::StepWall(12 * 3_600),
+        1 => Act::StepWall(-(dice.roll(48 * 3_600) as i64)),
+        2 => Act::WildReading,
+        _ => Act::StepWall(dice.roll(240) as i64 - 120),
+    }
+}
+
+fn submit(dice: &mut Dice) -> Act {
+    let kind = match dice.roll(24) {
+        0..=2 => Kind::Expiring,
+        3 | 4 => Kind::OtherPayload,
+        5 | 6 => Kind::Unnamed,
+        7 => Kind::Poisoned,
+        _ => Kind::Plain,
+    };
+    Act::Submit { order: dice.roll(ORDERS), kind }
 }
 
 /// Lives these steps. Of the faults that the seed draws, only `faults` happen, where they are given.
@@ -152,10 +276,10 @@ pub fn live_in(mut world: World, steps: &[Step], faults: Option<&BTreeSet<u32>>)
         act(&mut world, step);
     }
     calm(&mut world);
-    let end_ms = world.now_ms + CALM_MS;
+    let end_ms = world.now_ms + CALM_MS + if world.storm.asked_too_much { ASKED_MAX_MS } else { 0 };
     world.run_until(end_ms, World::is_settled);
-    let stuck =
-        world.ledger.intents().iter().filter(|intent| !is_at_an_end(intent)).map(|intent| describe(intent)).collect();
+    let open = |intent: &&Shared<IntentRecord>| !world.is_at_an_end(intent);
+    let stuck = world.ledger.intents().iter().filter(open).map(|intent| describe(intent)).collect();
     // What is still on the wire arrives, and changes nothing.
     world.run_for(LAST_PACKETS_MS);
     world.check_the_end();
@@ -163,15 +287,11 @@ pub fn live_in(mut world: World, steps: &[Step], faults: Option<&BTreeSet<u32>>)
     Ended { stuck, tally: world.tally, trace: world.trace.value() }
 }
 
-fn is_at_an_end(intent: &IntentRecord) -> bool {
-    intent.has_ended() || matches!(intent.state, State::Held { .. })
-}
-
 fn describe(intent: &IntentRecord) -> String {
     format!("{:?} due {:?} after {} attempts", intent.state, intent.due_at_ms, intent.history.total)
 }
 
-/// No more faults: the network works, storage works, the server works, and a tab of each scope is open.
+/// No more faults: the network works, storage works, the server works, and at least one tab of each scope is open.
 fn calm(world: &mut World) {
     world.storm.calm();
     world.ledger.heal();
@@ -179,8 +299,12 @@ fn calm(world: &mut World) {
         world.thaw(realm);
     }
     world.go_online();
+    // A queue that lived through all of it must find its way out of it by itself.
     for scope in SCOPES {
-        world.open_as(scope);
+        let open = |realm: &RealmNo| *world.engine(*realm).scope() == ScopeHash::of(scope);
+        if !world.realms().iter().any(open) {
+            world.open_as(scope);
+        }
     }
     world.run_for(SECOND);
 }
@@ -197,6 +321,10 @@ fn act(world: &mut World, step: &Step) {
         (Act::Reload, Some(realm)) => world.reload_same(realm),
         (Act::Close, Some(realm)) => world.crash(realm),
         (Act::Freeze, Some(realm)) => {
+            // Half of them come between a claim and what follows from it.
+            if step.pick & 1 == 0 {
+                until(world, |world| world.is_claiming(realm));
+            }
             world.tally.frozen_sending += u64::from(world.server.in_flight(realm) > 0);
             world.freeze(realm);
         }
@@ -226,32 +354,88 @@ fn act(world: &mut World, step: &Step) {
             world.tally.clock_ahead += u64::from(seconds > 3_600);
             world.step_wall(seconds * 1_000);
         }
+        (Act::Sleep(minutes), _) => world.sleep(minutes * MINUTE),
+        (Act::PowerOff { off, behind, seen }, _) => {
+            world.tally.clock_back += u64::from(behind > 1);
+            if step.pick & 1 == 0 {
+                until(world, World::is_sending);
+            }
+            power_off(world, off * MINUTE, behind * MINUTE, seen);
+        }
         (Act::WildReading, Some(realm)) => {
             world.tally.clock_ahead += 1;
+            // Half of them come while a commit is under way, which knows another time.
+            if step.pick & 1 == 0 {
+                until(world, |world| world.is_committing(realm));
+            }
             let ahead_ms = 4_000 * DAY as i64;
             world.step_wall(ahead_ms);
             world.input(realm, Input::Wake(Wake::Visible));
             world.run_for(50);
             world.step_wall(-ahead_ms);
+            // Some tabs go on to pay, and die while that waits.
+            if step.pick & 2 == 0 {
+                let order = (step.pick >> 4) as u64 % ORDERS;
+                world.submit_with(realm, order as u32, |submission| state(submission, order, Kind::Unnamed));
+                until(world, World::is_waiting);
+                world.crash(realm);
+            }
         }
-        (Act::Submit { order, other_payload, expires }, Some(realm)) => {
-            world.submit_with(realm, order as u32, |submission| {
-                if other_payload {
-                    submission.body = Some(StatedBody::json(format!("{{\"order\":{order},\"other\":true}}")));
-                }
-                submission.expires_in = if expires { ExpiresIn::AfterMs(120_000) } else { ExpiresIn::Never };
-            });
+        (Act::Submit { order, kind }, Some(realm)) => {
+            world.submit_with(realm, order as u32, |submission| state(submission, order, kind));
         }
         (_, Some(realm)) => steer(world, realm, step),
     }
 }
 
+/// Lets things go on until something holds, if it soon does.
+fn until(world: &mut World, holds: impl Fn(&World) -> bool) {
+    let until_ms = world.now_ms + 2 * SECOND;
+    world.run_until(until_ms, holds);
+}
+
+/// The device is off for so long, and when it starts again, with a tab for each scope that had one, its clock is behind by so
+/// much.
+fn power_off(world: &mut World, ms: u64, behind_ms: u64, seen: bool) {
+    const STILL_ON_MS: u64 = 15 * SECOND;
+    let back = |world: &mut World| {
+        if behind_ms > 0 {
+            world.step_wall(-(behind_ms as i64));
+        }
+    };
+    if seen {
+        back(world);
+        world.run_for(STILL_ON_MS);
+    }
+    let scopes = world.close_all();
+    world.run_for(ms);
+    if !seen {
+        back(world);
+    }
+    scopes.iter().for_each(|scope| {
+        world.open_as(scope);
+    });
+}
+
+fn state(submission: &mut Submission, order: u64, kind: Kind) {
+    submission.expires_in = ExpiresIn::Never;
+    match kind {
+        Kind::Plain => {}
+        Kind::OtherPayload => {
+            submission.body = Some(StatedBody::json(format!("{{\"order\":{order},\"other\":true}}")));
+        }
+        Kind::Expiring => submission.expires_in = ExpiresIn::AfterMs(2 * MINUTE),
+        Kind::Unnamed => submission.reference = Reference::OptedOut,
+        Kind::Poisoned => submission.operation = POISON.to_owned(),
+    }
+}
+
 /// What an app does with an intent of the tab's scope.
 fn steer(world: &mut World, realm: RealmNo, step: &Step) {
-    let scope = world.engine(realm).scope().clone();
     if step.act == Act::Adopt {
-        return adopt(world, realm, scope);
+        return adopt(world);
     }
+    let scope = world.engine(realm).scope().clone();
     let mut intents = world.ledger.intents();
     intents.retain(|intent| intent.scope == scope);
     let Some(intent) = intents.get((step.pick >> 4) % intents.len().max(1)) else { return };
@@ -270,13 +454,17 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
         _ => return,
     };
     world.steer(realm, change);
+    // Half of those who give up ask at once what became of it.
+    if step.act == Act::Abandon && step.pick & 1 == 0 {
+        world.steer(realm, Change::Reconcile(intent.id.clone()));
+    }
 }
 
-fn adopt(world: &mut World, realm: RealmNo, to: ScopeHash) {
-    let from = ScopeHash::of(SCOPES[1]);
-    if from == to {
-        return;
-    }
+/// The guest signs in, where the account has a tab.
+fn adopt(world: &mut World) {
+    let [to, from] = SCOPES.map(ScopeHash::of);
+    let realms = world.realms();
+    let Some(realm) = realms.into_iter().find(|realm| *world.engine(*realm).scope() == to) else { return };
     let mut intents = world.ledger.intents();
     intents.retain(|intent| intent.scope == from);
     let intents = intents.into_iter().map(|intent| intent.id.clone()).collect();

@@ -8,7 +8,7 @@ pub mod decide;
 use core::mem::take;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use intento::core::contract::{Answer, FactValue, Facts, Fault, Observation};
+use intento::core::contract::{Answer, FactValue, Facts, Fault, Finding, Observation};
 use intento::core::effect::Dispatch;
 use intento::core::input::Input;
 use intento::core::key::{IntentId, ScopeHash};
@@ -17,7 +17,7 @@ use intento::core::record::Content;
 use crate::crash::{Mishaps, ServerPoint};
 use crate::profile::Profile;
 use crate::world::{Event, ORIGIN, RealmNo, World};
-use decide::{Decision, End, Fingerprint, Record, State, Token, decide};
+use decide::{Decision, End, Fingerprint, PastRetention, Policy, Record, Repetition, State, Token, decide};
 
 /// What becomes of one request.
 #[derive(Clone, Debug)]
@@ -36,6 +36,10 @@ pub enum Turn {
     Late(u64),
     /// It is delivered again after so long; the first delivery answers.
     Twice(u64),
+    /// A refusal that nothing stores; delivered again after so long it is run, and nobody hears of that.
+    RefusedOnce(u64),
+    /// As [`Twice`](Self::Twice), but only the second delivery answers: the browser sent it again by itself (P5.3).
+    Resent(u64),
     /// A refusal that is stored under the key.
     Decline,
     /// A refusal that is stored, and lost on return.
@@ -96,9 +100,56 @@ pub enum Delivery {
     Again,
 }
 
+/// What an answer under a key was, whatever a contract makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Said {
+    /// The effect is there, by this very run.
+    Done,
+    /// It was there before.
+    DoneBefore,
+    Refused,
+    OtherPayload,
+    /// Nothing ever happens under this key.
+    Sealed,
+    /// Nothing that settles.
+    Wait,
+}
+
+/// Mistakes of a server, for the laws to catch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerBug {
+    ReapedWithoutTombstone,
+    StaleRunCommits,
+    EffectBeforeRow,
+    SealNotPlanted,
+    UnknownRunAgain,
+}
+
+impl ServerBug {
+    pub const ALL: &[Self] = &[
+        Self::ReapedWithoutTombstone,
+        Self::StaleRunCommits,
+        Self::EffectBeforeRow,
+        Self::SealNotPlanted,
+        Self::UnknownRunAgain,
+    ];
+
+    /// The mistake, in one sentence.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::ReapedWithoutTombstone => "After its retention a key is forgotten.",
+            Self::StaleRunCommits => "A run commits although another holds its reservation.",
+            Self::EffectBeforeRow => "The effect is committed apart from the row that says so.",
+            Self::SealNotPlanted => "A lookup promises that nothing will happen, and plants no tombstone.",
+            Self::UnknownRunAgain => "A run whose effect is unknown is run again.",
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Server {
     pub profile: Profile,
+    pub bug: Option<ServerBug>,
     /// Does the app's question what became of an intent go here? In stories the story answers it.
     pub asks: bool,
     records: BTreeMap<String, Record>,
@@ -124,10 +175,21 @@ pub struct Server {
     died_silent: BTreeSet<String>,
     /// Keys for which somebody was told to wait.
     told_to_wait: BTreeSet<String>,
+    /// What reached the device, by key.
+    pub said: BTreeMap<String, BTreeSet<Said>>,
     in_flight: BTreeSet<(RealmNo, IntentId, u32)>,
 }
 
 impl Server {
+    fn policy(&self) -> Policy {
+        let policy = self.profile.policy();
+        match self.bug {
+            Some(ServerBug::ReapedWithoutTombstone) => Policy { past_retention: PastRetention::Forgotten, ..policy },
+            Some(ServerBug::UnknownRunAgain) => Policy { after_unknown: Repetition::Executed, ..policy },
+            _ => policy,
+        }
+    }
+
     pub fn plan(&mut self, turns: impl IntoIterator<Item = Turn>) {
         self.script.extend(turns);
     }
@@ -166,21 +228,28 @@ impl Server {
         dies
     }
 
-    /// What the server knows of a key, for good: asking seals it, if nothing was done.
-    pub fn look_up(&mut self, key: &str, now_ms: u64) -> Option<bool> {
+    /// Has an answer of this kind, under this key, reached the device?
+    pub fn has_said(&self, key: &str, what: Said) -> bool {
+        self.said.get(key).is_some_and(|said| said.contains(&what))
+    }
+
+    /// What the server knows of a key. Where asking seals what was not done, that is for good.
+    pub fn look_up(&mut self, key: &str, now_ms: u64) -> Finding {
         let record = self.records.get(key).map(|record| record.state);
         let running = matches!(record, Some(State::InProgress { lease_until, .. }) if now_ms < lease_until as u64);
         match record {
-            _ if self.effects_of_key.get(key).is_some_and(|count| *count > 0) => Some(true),
-            Some(State::Completed { end: End::Unknown, .. }) => None,
-            _ if running => None,
+            _ if self.effects_of_key.get(key).is_some_and(|count| *count > 0) => Finding::Applied,
+            Some(State::Completed { end: End::Unknown, .. }) => Finding::Unknown,
+            _ if running => Finding::Unknown,
+            _ if !self.profile.seals() => Finding::NotFound,
+            _ if self.bug == Some(ServerBug::SealNotPlanted) => Finding::NotApplied,
             _ => {
                 let state = record.unwrap_or(State::Tombstone);
                 let fingerprint = self.records.get(key).and_then(|record| record.fingerprint);
                 // What lapsed can no longer commit.
                 let state = if matches!(state, State::InProgress { .. }) { State::Tombstone } else { state };
                 self.records.insert(key.to_owned(), Record { fingerprint, sealed: true, state });
-                Some(false)
+                Finding::NotApplied
             }
         }
     }
@@ -223,9 +292,9 @@ impl World {
             _ if legs.lost_out => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::LostOnTheWay => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::Fails(fault) => self.answer(&packet, Observation::Fault(fault)),
-            Turn::Says(facts) => self.answer(&packet, Observation::Reply(facts)),
+            Turn::Says(facts) => self.reply(&packet, facts, Said::Wait),
             Turn::Late(ms) => self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(packet)),
-            Turn::Twice(ms) => {
+            Turn::Twice(ms) | Turn::Resent(ms) | Turn::RefusedOnce(ms) => {
                 let again = Packet { delivery: Delivery::Again, ..packet.clone() };
                 self.at(self.now_ms + ms, Event::Arrive(again));
                 self.later(Event::Arrive(packet));
@@ -249,31 +318,34 @@ impl World {
         let now_ms = self.now_ms as i64;
         let scope = self.scopes.get(&packet.realm).map(|scope| ScopeHash::of(scope));
         if self.server.session.is_some() && self.server.session != scope {
-            return self.reply(&packet, json(403));
+            return self.reply(&packet, json(403), Said::Wait);
         }
         let record = self.server.records.get(&packet.key);
-        let decision = decide(record, now_ms, fingerprint(&packet.body), self.server.profile.policy());
+        let decision = decide(record, now_ms, fingerprint(&packet.body), self.server.policy());
         self.tally.decided(decision);
         match decision {
             Decision::Execute | Decision::TakeOver { .. } | Decision::Again { .. } => self.reserve(packet),
             Decision::Replay => self.replay(&packet),
             Decision::InProgress => {
                 self.server.told_to_wait.insert(packet.key.clone());
-                self.reply(&packet, self.server.profile.in_progress());
+                self.reply(&packet, self.server.profile.in_progress(), Said::Wait);
             }
-            Decision::Mismatch => self.reply(&packet, self.server.profile.mismatch()),
-            Decision::Expired => self.reply(&packet, with_type(json(410), "urn:intento:problem:key-expired")),
+            Decision::Mismatch => self.reply(&packet, self.server.profile.mismatch(), Said::OtherPayload),
+            Decision::Expired => {
+                self.reply(&packet, with_type(json(410), "urn:intento:problem:key-expired"), Said::Wait);
+            }
             Decision::Sealed => {
                 let sealed = with_type(json(410), "urn:intento:problem:key-sealed");
-                self.reply(&packet, with_header(sealed, "idempotency-key", &packet.key));
+                self.reply(&packet, with_header(sealed, "idempotency-key", &packet.key), Said::Sealed);
             }
         }
     }
 
     /// T0: the right to run, before anything is run.
     fn reserve(&mut self, packet: Packet) {
-        if matches!(packet.turn, Turn::DeclineUnstored) {
-            return self.reply(&packet, self.server.profile.unstored_refusal());
+        let refused_once = matches!(packet.turn, Turn::RefusedOnce(_)) && packet.delivery == Delivery::First;
+        if refused_once || matches!(packet.turn, Turn::DeclineUnstored) {
+            return self.reply(&packet, self.server.profile.unstored_refusal(), Said::Refused);
         }
         self.server.tokens += 1;
         let token = Token(self.server.tokens);
@@ -302,9 +374,9 @@ impl World {
         }
         let Some(record) = self.server.records.get_mut(&packet.key) else { return };
         let holds = matches!(record.state, State::InProgress { token: holder, .. } if holder == token);
-        if !holds || record.sealed {
+        if (!holds || record.sealed) && self.server.bug != Some(ServerBug::StaleRunCommits) {
             self.tally.stale_tokens += 1;
-            return self.reply(&packet, json(503));
+            return self.reply(&packet, json(503), Said::Wait);
         }
         let (end, effect) = match packet.turn {
             Turn::Decline | Turn::DeclineLost => (End::Refused, false),
@@ -312,7 +384,10 @@ impl World {
             _ => (End::Applied, true),
         };
         let expires_at = (self.now_ms + self.server.profile.retention_ms()) as i64;
-        record.state = State::Completed { token, end, expires_at };
+        let dies = matches!(packet.turn, Turn::Crash(ServerPoint::Committed));
+        if !(dies && self.server.bug == Some(ServerBug::EffectBeforeRow)) {
+            record.state = State::Completed { token, end, expires_at };
+        }
         if effect {
             *self.server.effects.entry(packet.body.clone()).or_default() += 1;
             *self.server.effects_of_key.entry(packet.key.clone()).or_default() += 1;
@@ -327,7 +402,7 @@ impl World {
             return;
         }
         self.server.dies(&packet, ServerPoint::Answering);
-        self.reply(&packet, facts);
+        self.reply(&packet, facts, said(end, Said::Done));
     }
 
     fn replay(&mut self, packet: &Packet) {
@@ -339,19 +414,23 @@ impl World {
             _ => End::Unknown,
         };
         let facts = self.server.profile.again(end, &packet.key);
-        self.reply(packet, facts);
+        self.reply(packet, facts, said(end, Said::DoneBefore));
     }
 
-    fn reply(&mut self, packet: &Packet, facts: Facts) {
+    fn reply(&mut self, packet: &Packet, facts: Facts, said: Said) {
         // What goes to a tab that is gone is lost as it is.
         let lost = self.realms.contains_key(&packet.realm) && take(&mut self.server.mishaps.answer_lost);
+        let heard = if matches!(packet.turn, Turn::Resent(_)) { Delivery::Again } else { Delivery::First };
         let observation = match packet.turn {
-            _ if packet.delivery == Delivery::Again => return,
+            _ if packet.delivery != heard => return,
             _ if lost || packet.legs.lost_back => Observation::Fault(Fault::Network),
             Turn::LostOnReturn | Turn::DeclineLost => Observation::Fault(Fault::Network),
             Turn::Truncated | Turn::Crash(ServerPoint::Answering) => Observation::Fault(Fault::Truncated),
             _ => Observation::Reply(facts),
         };
+        if matches!(observation, Observation::Reply(_)) {
+            self.server.said.entry(packet.key.clone()).or_default().insert(said);
+        }
         self.answer(packet, observation);
     }
 
@@ -370,6 +449,14 @@ impl World {
             };
             self.input(realm, Input::Fetched { intent, observation, answer });
         }
+    }
+}
+
+fn said(end: End, done: Said) -> Said {
+    match end {
+        End::Applied => done,
+        End::Refused => Said::Refused,
+        End::Unknown => Said::Wait,
     }
 }
 

@@ -13,6 +13,9 @@ use crate::server::{Legs, Turn, html, json, with_header};
 use crate::story::Story;
 use crate::world::{MINUTE, SECOND};
 
+/// Longer than any server may ask for.
+const A_WEEK_S: &str = "604800";
+
 /// How often each thing goes wrong, of a thousand.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rates {
@@ -21,6 +24,8 @@ struct Rates {
     truncated: u64,
     late: u64,
     twice: u64,
+    resent: u64,
+    refused_once: u64,
     busy: u64,
     limited: u64,
     portal: u64,
@@ -51,6 +56,8 @@ pub struct Storm {
     /// Can the server end in a state that it does not know itself?
     knows_unknown: bool,
     drawn: u32,
+    /// The server has asked to be left alone for longer than it may.
+    pub asked_too_much: bool,
     /// The world's.
     pub now_ms: u64,
     /// Where faults are written down, for a failure to be told.
@@ -67,6 +74,7 @@ impl Default for Storm {
             blows: false,
             knows_unknown: false,
             drawn: 0,
+            asked_too_much: false,
             now_ms: 0,
             story: None,
             only: None,
@@ -89,6 +97,8 @@ impl Storm {
             truncated: rate() / 2,
             late: rate() / 2,
             twice: rate(),
+            resent: rate() / 2,
+            refused_once: rate() / 4,
             busy: rate() / 2,
             limited: rate() / 3,
             portal: rate() / 3,
@@ -130,14 +140,17 @@ impl Storm {
         let (late_ms, twice_ms) = (self.dice.roll(2 * MINUTE), self.dice.roll(3 * MINUTE));
         let (slow_ms, effect) = (self.dice.roll(3 * MINUTE), self.dice.one_in(2));
         let knows_unknown = self.knows_unknown;
-        let turns: [(u64, Turn); 16] = [
+        let limit_s = if self.dice.one_in(32) { A_WEEK_S } else { "3" };
+        let turns: [(u64, Turn); 18] = [
             (rates.lost_on_the_way, Turn::LostOnTheWay),
             (rates.lost_on_return, Turn::LostOnReturn),
             (rates.truncated, Turn::Truncated),
             (rates.late, Turn::Late(late_ms)),
             (rates.twice, Turn::Twice(twice_ms)),
+            (rates.resent, Turn::Resent(twice_ms / 8)),
+            (rates.refused_once, Turn::RefusedOnce(twice_ms)),
             (rates.busy, Turn::Says(json(503))),
-            (rates.limited, Turn::Says(with_header(json(429), "retry-after", "3"))),
+            (rates.limited, Turn::Says(with_header(json(429), "retry-after", limit_s))),
             (rates.portal, Turn::Says(html(200))),
             (rates.redirected, Turn::Fails(Fault::Redirected)),
             (rates.declined, Turn::Decline),
@@ -149,6 +162,8 @@ impl Storm {
             (rates.unauthorized, Turn::Says(json(401))),
         ];
         let struck = turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn));
+        let week = |turn: &Turn| limit_s == A_WEEK_S && matches!(turn, Turn::Says(facts) if facts.status == 429);
+        self.asked_too_much |= struck.as_ref().is_some_and(week);
         struck.inspect(|turn| self.tell(format_args!("the request: {turn:?}"))).unwrap_or(Turn::Pay)
     }
 

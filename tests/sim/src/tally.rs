@@ -2,6 +2,8 @@
 
 use core::ops::AddAssign;
 
+use intento::core::contract::Finding;
+
 use crate::server::decide::Decision;
 
 macro_rules! tally {
@@ -69,6 +71,8 @@ tally! {
     window_not_applied: "a window closed, then reconciled: never applied",
     reconciled_applied: "reconciled: applied",
     reconciled_not_applied: "reconciled: never applied",
+    reconciled_not_found: "reconciled: not found, and not sealed",
+    submitted_again: "a submit of unknown fate made again",
     replaced: "a successor",
     adopted: "an intent adopted",
     cancelled: "an intent cancelled unsent",
@@ -79,6 +83,15 @@ tally! {
 }
 
 impl Tally {
+    pub(crate) fn found(&mut self, finding: Finding) {
+        match finding {
+            Finding::Applied => self.reconciled_applied += 1,
+            Finding::NotApplied => self.reconciled_not_applied += 1,
+            Finding::NotFound => self.reconciled_not_found += 1,
+            Finding::Unknown => {}
+        }
+    }
+
     pub(crate) fn decided(&mut self, decision: Decision) {
         let count = match decision {
             Decision::Execute => &mut self.executed,

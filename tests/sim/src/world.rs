@@ -8,11 +8,11 @@ use std::task::{Context, Poll, Waker};
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
 use intento::core::contract::{Facts, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect, Outgoing};
-use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
+use intento::core::input::{Authorized, CommitError, Credentials, Input, Lock, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::{IntentId, RandomBits, RealmId};
 use intento::core::shared::Shared;
-use intento::core::submission::{Destinations, StatedBody, Submission, SubmitContext};
+use intento::core::submission::{Destinations, Reference, StatedBody, Submission, SubmitContext};
 use intento::core::time::Readings;
 use intento::ledger::store::{Store, commit_batch};
 
@@ -35,6 +35,10 @@ pub const HOUR: u64 = 60 * MINUTE;
 pub const DAY: u64 = 24 * HOUR;
 pub const ORIGIN: &str = "https://api.shop.example";
 pub const ATTEMPT_MS: u64 = 30 * SECOND;
+/// No life takes so many.
+const EVENTS_MAX: u64 = 1_000_000;
+/// In a storm no commit takes an intent of this operation.
+pub const POISON: &str = "poison";
 const START_WALL_MS: u64 = 1_800_000_000_000;
 
 /// Names one realm; never used twice.
@@ -61,6 +65,8 @@ pub struct World {
     /// By time, and in the order they were made.
     events: BTreeMap<(u64, u64), Box<Event>>,
     events_made: u64,
+    /// Submits of which the caller was told nothing yet.
+    unsettled: BTreeMap<u64, Box<Submit>>,
     /// What callers were told of their tickets.
     pub done: BTreeMap<u64, Result<Applied, CommitError>>,
     /// What the app was told: realm, intent, durable.
@@ -167,6 +173,7 @@ impl World {
             submits: 0,
             events: BTreeMap::new(),
             events_made: 0,
+            unsettled: BTreeMap::new(),
             done: BTreeMap::new(),
             told: Vec::new(),
             counts: Counts::default(),
@@ -201,6 +208,8 @@ impl World {
         world.server.profile = profile;
         world.server.asks = true;
         world.server.work_ms = world.dice.roll(3 * SECOND);
+        world.network.probes_pass = !world.dice.one_in(12);
+        world.ledger.abort_operation(POISON);
         world.storm = Storm::new(seed, matches!(profile, Profile::Conforming | Profile::Stripe));
         world.handler = |told| Some(told % 7 != 3);
         world.has_locks = !world.dice.one_in(4);
@@ -219,8 +228,23 @@ impl World {
         change(&mut submission);
         let submit = self.change_of(realm, submission).unwrap();
         let ticket = self.submits;
-        self.input(realm, Input::Submit { ticket, submit: Box::new(submit) });
+        self.laws.decides(ticket, &submit.fingerprint);
+        let submit = Box::new(submit);
+        // Whoever is told that the fate of a submit is unknown makes the same one again (P1.1).
+        if self.storm.blows() {
+            self.unsettled.insert(ticket, submit.clone());
+        }
+        self.input(realm, Input::Submit { ticket, submit });
         ticket
+    }
+
+    fn submit_again(&mut self, realm: RealmNo, submit: Box<Submit>) {
+        self.submits += 1;
+        let ticket = self.submits;
+        self.laws.decides(ticket, &submit.fingerprint);
+        self.unsettled.insert(ticket, submit.clone());
+        self.tally.submitted_again += 1;
+        self.later(Event::Input(realm, Input::Submit { ticket, submit }));
     }
 
     fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
@@ -245,8 +269,11 @@ impl World {
 
     /// A successor as the app states it, with another card.
     pub fn successor(&mut self, realm: RealmNo, predecessor: &IntentRecord) -> Option<Submit> {
-        let order = predecessor.reference.as_ref()?.strip_prefix("order-")?.parse().ok()?;
+        let order = predecessor.reference.as_ref().map_or(Some(0), |it| it.strip_prefix("order-")?.parse().ok())?;
         let mut submission = decision(order);
+        if predecessor.reference.is_none() {
+            submission.reference = Reference::OptedOut;
+        }
         submission.operation.clone_from(&predecessor.operation);
         submission.body = Some(StatedBody::json(format!("{{\"order\":{order},\"again\":{}}}", self.submits)));
         self.change_of(realm, submission)
@@ -279,7 +306,13 @@ impl World {
 
     /// Is everything that was submitted terminal or held?
     pub fn is_settled(&self) -> bool {
-        self.laws.intents().all(|intent| intent.has_ended() || matches!(intent.state, State::Held { .. }))
+        self.laws.intents().all(|intent| self.is_at_an_end(intent))
+    }
+
+    pub fn is_at_an_end(&self, intent: &IntentRecord) -> bool {
+        let theirs = self.realms.iter().filter(|(_, realm)| *realm.engine.scope() == intent.scope);
+        let held = matches!(intent.state, State::Held { .. });
+        intent.has_ended() || (held && self.laws.is_held_for_good(intent, theirs.map(|(number, _)| *number)))
     }
 
     /// Lets virtual time pass.
@@ -290,6 +323,7 @@ impl World {
     /// Runs to a moment, or until something holds. Says whether it holds.
     pub fn run_until(&mut self, until_ms: u64, holds: impl Fn(&Self) -> bool) -> bool {
         while !holds(self) {
+            assert!(self.events_made < EVENTS_MAX, "seed {}: law 12: there is no end to it", self.seed);
             let event = self.events.keys().next().map(|(at_ms, _)| *at_ms);
             let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
             let wake = awake.map(|(number, realm)| (realm.wake_at_ms, *number)).min();
@@ -365,21 +399,31 @@ impl World {
         let readings: Readings = Rc::new(move || reading);
         let (tickets, mut changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
-        if self.laws.unseen_step.as_ref().is_some_and(|awake| awake.contains(&number)) {
-            self.laws.unseen_step = None;
-        }
         if let Some(fault) = self.storm.commit() {
             self.tally.storage_faults += 1;
             self.ledger.fail_next([fault]);
         }
+        let struck = self.ledger.struck.get();
         let (results, clock) = now(commit_batch(&self.ledger, &mut changes, &readings));
         self.trace.committed(reading, &results);
         self.count_commit(number, &changes, &results);
         assert_eq!(tickets.len(), results.len(), "a result for every change");
-        self.laws.after_commit(&self.ledger, self.seed);
+        let struck = self.ledger.struck.get() > struck;
+        // What is refused writes nothing, the clock included.
+        let written = !struck && results.iter().any(Result::is_ok);
+        if struck {
+            self.laws.publishes_never(number);
+        } else if written {
+            self.laws.published(number);
+        }
+        let born = self.realms.get(&number).is_some_and(|realm| self.laws.begins_after_the_step(realm.born_ms));
+        let newcomer_ms = (written && born).then_some(reading.wall_ms);
+        self.laws.after_commit(&self.ledger, self.now_ms, newcomer_ms, self.seed);
         if self.weak {
             self.ledger.remember(self.now_ms);
         }
+        let told = changes.iter().zip(&results);
+        self.laws.committed(&self.ledger, number, told, struck, self.seed);
         let results = tickets.into_iter().zip(results).collect();
         self.later(Event::Input(number, Input::Committed { results, clock }));
     }
@@ -398,6 +442,10 @@ impl World {
         let Some(realm) = self.realms.get_mut(&number) else { return };
         if let Some(waiting) = &mut realm.frozen {
             return waiting.push(Event::Input(number, input));
+        }
+        self.laws.runs(number, self.now_ms);
+        if let Input::Lock { intent, lock: Lock::Lost } = &input {
+            self.locks.unheard.remove(&(number, intent.clone()));
         }
         let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
@@ -424,7 +472,11 @@ impl World {
             }
             Effect::Deliver { intent, .. } => {
                 self.delivered.push((realm, intent.id.clone(), intent.state.clone()));
-                if let Some(ok) = (self.handler)(self.delivered.len()) {
+                let verdict = (self.handler)(self.delivered.len());
+                let (at_ms, realms) = (self.ledger.clock().map_or(0, |clock| clock.at_ms), &self.realms);
+                let at_ms = (self.now_ms, at_ms);
+                self.laws.hands_over(realm, &intent, at_ms, verdict, |realm| realms.contains_key(&realm), self.seed);
+                if let Some(ok) = verdict {
                     self.later(Event::Input(realm, Input::Delivered { intent: intent.id.clone(), ok }));
                 }
             }
@@ -444,6 +496,9 @@ impl World {
                 let outcome = self.storm.authorize().unwrap_or_else(self.authorize);
                 self.tally.other_scope += u64::from(matches!(outcome, Authorized::OtherScope));
                 self.laws.authorized(realm, &intent, matches!(outcome, Authorized::Granted(_)));
+                if matches!(outcome, Authorized::OtherScope) {
+                    self.laws.has_no_other_credentials(realm, &intent);
+                }
                 self.later(Event::Input(realm, Input::Authorized { intent, outcome }));
             }
             Effect::Prepare { intent, outgoing } => {
@@ -490,7 +545,12 @@ impl World {
                 if let Ok(Applied::Submitted { intent, .. }) = &result {
                     assert!(self.ledger.intent(&intent.id).is_some(), "seed {}: law 1: done before durable", self.seed);
                 }
+                self.laws.told(ticket, &result, self.seed);
+                let again = self.unsettled.remove(&ticket).filter(|_| result == Err(CommitError::Unknown));
                 assert!(self.done.insert(ticket, result).is_none(), "seed {}: told twice", self.seed);
+                if let Some(submit) = again {
+                    self.submit_again(realm, submit);
+                }
             }
             Effect::Changed { intent, durable, .. } => {
                 let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
@@ -506,20 +566,12 @@ impl World {
         }
     }
 
-    /// What the app finds out: in a storm from the server, which seals what it does not know.
+    /// What the app finds out: in a storm from the server.
     fn found(&mut self, intent: &IntentRecord) -> Finding {
         if self.server.asks {
-            match self.server.look_up(intent.key.expose(), self.now_ms) {
-                Some(true) => {
-                    self.tally.reconciled_applied += 1;
-                    Finding::Applied
-                }
-                Some(false) => {
-                    self.tally.reconciled_not_applied += 1;
-                    Finding::NotApplied
-                }
-                None => Finding::Unknown,
-            }
+            let finding = self.server.look_up(intent.key.expose(), self.now_ms);
+            self.tally.found(finding);
+            finding
         } else {
             (self.findings)(intent)
         }
@@ -550,6 +602,32 @@ impl World {
     /// What is going to happen.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &Event> {
         self.events.values().map(Box::as_ref)
+    }
+
+    /// Is a commit of this tab under way?
+    pub(crate) fn is_committing(&self, realm: RealmNo) -> bool {
+        let theirs = |event: &Event| matches!(event, Event::Transaction(of, ..) | Event::Input(of, Input::Committed { .. }) if *of == realm);
+        self.events.values().any(|event| theirs(event))
+    }
+
+    /// Has this tab claimed an intent to send it, and does not know yet?
+    pub(crate) fn is_claiming(&self, realm: RealmNo) -> bool {
+        let to_send = |applied: &Applied| matches!(applied, Applied::Claimed(grant) if grant.attempt.is_some());
+        let theirs = |event: &Event| {
+            matches!(event, Event::Input(of, Input::Committed { results, .. }) if *of == realm
+                && results.iter().any(|(_, result)| result.as_ref().is_ok_and(to_send)))
+        };
+        self.events.values().any(|event| theirs(event))
+    }
+
+    /// Does an intent wait that nobody has claimed?
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.laws.intents().any(|intent| matches!(intent.state, State::Waiting { .. }) && intent.claim.is_none())
+    }
+
+    /// Is a request on the wire?
+    pub(crate) fn is_sending(&self) -> bool {
+        self.realms.keys().any(|realm| self.server.in_flight(*realm) > 0)
     }
 
     pub(crate) fn latency(&mut self) -> u64 {

@@ -13,13 +13,16 @@ impl Counts {
     pub(crate) const BROKEN: Self = Self { passed: 0, failed: 1 };
 
     /// Adds what a line of output reports; other lines count nothing. Reads the summary of libtest and
-    /// wasm-bindgen-test (`test result: ok. 3 passed; 0 failed; …`) and of node's `spec` and `tap`
-    /// reporters (`ℹ pass 3`, `# fail 0`).
+    /// wasm-bindgen-test (`test result: ok. 3 passed; 0 failed; …`), of node's `spec` and `tap` reporters (`ℹ pass 3`,
+    /// `# fail 0`), and of the simulator that was given mistakes to make (`bugs caught=3 of=3`).
     pub(crate) fn read_line(&mut self, line: &str) {
         let line = line.trim();
         if let Some((_, summary)) = line.split_once("test result: ") {
             self.passed += number_before(summary, "passed");
             self.failed += number_before(summary, "failed");
+        } else if let Some((caught, of)) = caught(line) {
+            self.passed += caught;
+            self.failed += of.saturating_sub(caught);
         } else if let Some(summary) = line.strip_prefix("# ").or(line.strip_prefix("ℹ ")) {
             self.passed += number_after(summary, "pass");
             self.failed += number_after(summary, "fail");
@@ -33,6 +36,12 @@ impl AddAssign for Counts {
         self.passed += other.passed;
         self.failed += other.failed;
     }
+}
+
+/// N and M in `bugs caught=N of=M`.
+fn caught(line: &str) -> Option<(u64, u64)> {
+    let (caught, of) = line.strip_prefix("bugs caught=")?.split_once(" of=")?;
+    Some((caught.parse().ok()?, of.parse().ok()?))
 }
 
 /// N in `…; N word; …`.
@@ -79,6 +88,12 @@ test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
     fn both_reporters_of_node_are_read() {
         assert_eq!(read("ℹ tests 4\nℹ pass 3\nℹ fail 1\nℹ cancelled 0"), Counts { passed: 3, failed: 1 });
         assert_eq!(read("# tests 9\n# pass 7\n# fail 1\n# cancelled 1"), Counts { passed: 7, failed: 2 });
+    }
+
+    #[test]
+    fn a_mistake_that_survives_is_a_failure() {
+        assert_eq!(read("NewKeyOnRetry  8  law 2\nbugs caught=54 of=56"), Counts { passed: 54, failed: 2 });
+        assert_eq!(read("bugs caught=all"), Counts::default());
     }
 
     #[test]

@@ -37,6 +37,8 @@ cargo xtask <command>
   test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
   sim [--seeds N] [--seed S] [--from S] [--profile P]
                          lives of the shipped core in a simulated world; a million unless told otherwise
+  sim --bugs [--trials N] [--lives N] [--only NAME]
+                         mistakes made on purpose: after how many lives which law catches each
   sim --wasm [--seeds N] [--from S]
                          the same lives natively and, built as it ships, in Node; a thousand unless told otherwise
   demo [--headless] [--break new-key] [--port N]

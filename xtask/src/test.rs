@@ -98,6 +98,7 @@ const STAGES: &[Stage] = &[
         run: |workspace| cargo_test(workspace, &["--package=sim"]),
     },
     Stage { title: "lives by seed", part: Some(Part::Host), needs: &[], must_count: true, run: sim::test },
+    Stage { title: "deliberate bugs", part: Some(Part::Host), needs: &[], must_count: true, run: sim::hunt },
     Stage {
         title: "reference server",
         part: Some(Part::Server),

@@ -357,7 +357,7 @@ fn act(world: &mut World, step: &Step) {
         (Act::Sleep(minutes), _) => world.sleep(minutes * MINUTE),
         (Act::PowerOff { off, behind, seen }, _) => {
             world.tally.clock_back += u64::from(behind > 1);
-            if step.pick & 1 == 0 {
+            if seen || step.pick & 1 == 0 {
                 until(world, World::is_sending);
             }
             power_off(world, off * MINUTE, behind * MINUTE, seen);
@@ -397,7 +397,7 @@ fn until(world: &mut World, holds: impl Fn(&World) -> bool) {
 /// The device is off for so long, and when it starts again, with a tab for each scope that had one, its clock is behind by so
 /// much.
 fn power_off(world: &mut World, ms: u64, behind_ms: u64, seen: bool) {
-    const STILL_ON_MS: u64 = 15 * SECOND;
+    const STILL_ON_MS: u64 = 11 * SECOND;
     let back = |world: &mut World| {
         if behind_ms > 0 {
             world.step_wall(-(behind_ms as i64));

@@ -434,8 +434,8 @@ impl Engine {
             return;
         }
         self.committing = true;
-        let count = self.changes.len().min(COMMIT_BATCH_MAX);
-        let batch = self.changes.drain(..count).collect();
+        let later = self.changes.split_off(self.changes.len().min(COMMIT_BATCH_MAX));
+        let batch = core::mem::replace(&mut self.changes, later);
         self.effects.push(Effect::Commit { batch });
     }
 

@@ -47,6 +47,13 @@ impl<K, V> SortedMap<K, V> {
     }
 }
 
+impl<K, V> SortedMap<K, V> {
+    /// The same keys, each with what `change` makes of its value.
+    pub fn map_values<W>(self, mut change: impl FnMut(V) -> W) -> SortedMap<K, W> {
+        SortedMap(self.0.into_iter().map(|(key, value)| (key, change(value))).collect())
+    }
+}
+
 impl<K: Ord, V> SortedMap<K, V> {
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where

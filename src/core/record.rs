@@ -196,7 +196,11 @@ impl Overlay {
 
     /// Merges what one applied change wrote.
     pub fn write(&mut self, writes: Writes) {
-        self.written.extend(writes);
+        if self.written.is_empty() {
+            self.written = writes;
+        } else {
+            self.written.extend(writes);
+        }
     }
 
     /// As it was before the first change.
@@ -206,8 +210,7 @@ impl Overlay {
 
     /// What the commit relies on and what it writes.
     pub fn into_commit(self) -> (ExpectedVersions, Writes) {
-        let expected = self.read.into_iter().map(|(key, versioned)| (key, versioned.version));
-        (expected.collect(), self.written)
+        (self.read.map_values(|versioned| versioned.version), self.written)
     }
 
     pub fn writes(&self) -> &Writes {

@@ -33,6 +33,11 @@ impl MemoryStore {
         self.commits.get()
     }
 
+    /// What `look` makes of the record under a key.
+    pub fn look<T>(&self, key: &RecordKey, look: impl FnOnce(&Record) -> Option<T>) -> Option<T> {
+        self.records.borrow().get(key)?.record.as_ref().and_then(look)
+    }
+
     /// Every intent, in the order of ids.
     pub fn intents(&self) -> Vec<Shared<IntentRecord>> {
         let records = self.records.borrow();
@@ -78,8 +83,8 @@ impl Store for MemoryStore {
             return Err(StoreError::Aborted);
         }
         for (key, record) in writes.iter() {
-            let version = version(&records, key) + 1;
-            records.insert(key.clone(), Versioned { version, record: Some(record.clone()) });
+            let held = records.entry(key.clone()).or_insert(Versioned::ABSENT);
+            *held = Versioned { version: held.version + 1, record: Some(record.clone()) };
         }
         self.commits.set(self.commits.get() + u64::from(!writes.is_empty()));
         Ok(())

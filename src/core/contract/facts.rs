@@ -25,7 +25,8 @@ pub struct Facts {
 impl Facts {
     /// A header's value, by its name in any case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(&name.to_ascii_lowercase()).map(String::as_str)
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
     }
 
     /// The first text at a pointer.

@@ -7,14 +7,12 @@ use crate::core::change::{Adopt, Applied, Refusal};
 use crate::core::intent::IntentRecord;
 use crate::core::journal::JournalEvent;
 use crate::core::limits::OPEN_INTENTS_MAX;
-use crate::core::record::{RecordKey, ReferenceName, Stop};
+use crate::core::record::{ReferenceName, Stop};
 use crate::core::shared::Shared;
 
 /// What was provably never sent changes its scope. What may have been sent keeps the scope, and so the credentials, that
 /// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. All or nothing.
 pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, Stop> {
-    let keys: Vec<RecordKey> = change.intents.iter().cloned().map(RecordKey::Intent).collect();
-    draft.need(&keys)?;
     let (mut moved, mut left) = (Vec::new(), Vec::new());
     for id in &change.intents {
         let mut intent = draft.intent(id)?;

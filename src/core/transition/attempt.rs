@@ -14,13 +14,13 @@ use crate::core::intent::{Cause, Evidence, HeldReason, IntentRecord, Purpose, St
 use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
 use crate::core::reach::OriginRecord;
-use crate::core::record::{RecordKey, Stop};
+use crate::core::record::Stop;
 use crate::core::time::Stamp;
 use crate::core::window::{ServerDate, WindowStart, window_left_ms};
 
 pub(super) fn record(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Applied, Stop> {
-    draft.need(&[RecordKey::Intent(facts.intent.clone()), RecordKey::Payload(facts.intent.clone())])?;
     let mut intent = draft.intent(&facts.intent)?;
+    draft.need_surroundings(&intent)?;
     let contract = draft.contract(&intent.contract)?;
     let now = draft.now();
     let reading = read(&contract, &intent.key, &facts.observation);

@@ -11,17 +11,17 @@ use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
-use crate::core::record::{Payload, RecordKey, Stop};
+use crate::core::record::{Payload, Stop};
 use crate::core::shared::Shared;
 use crate::core::window::{Age, WindowStart, age, may_start};
 
 pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, Stop> {
-    draft.need(&[RecordKey::Intent(take.intent.clone()), RecordKey::Payload(take.intent.clone())])?;
     let mut intent = draft.intent(&take.intent)?;
     // Adopted by another scope while this one's queue was asking for credentials (law 9).
     if intent.scope != take.scope && !bug(Bug::ScopeUnchecked) {
         return refuse(Refusal::WrongState(intent));
     }
+    draft.need_surroundings(&intent)?;
     let contract = draft.contract(&intent.contract)?;
     let lease_ms = take.attempt_ms / if bug(Bug::LeaseShorterThanAttempt) { 2 } else { 1 };
     let lease_until_ms = draft.now().at_ms.saturating_add(lease_ms).saturating_add(LEASE_SLACK_MS);

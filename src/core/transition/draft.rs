@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::refuse;
+use super::{needs, refuse};
 use crate::core::bugs::{Bug, bug};
-use crate::core::change::Refusal;
+use crate::core::change::{Change, Refusal};
 use crate::core::contract::Contract;
 use crate::core::intent::{Claim, IntentRecord};
 use crate::core::journal::{JournalEntry, JournalEvent};
@@ -36,13 +36,19 @@ macro_rules! read {
 }
 
 impl<'a> Draft<'a> {
-    /// Starts a change: moves the ledger clock to now.
-    pub(super) fn open(overlay: &'a Overlay, reading: Reading) -> Result<Self, Stop> {
-        let stored = match overlay.get(&RecordKey::Clock)? {
-            None => LedgerClock::new(reading.wall_ms),
-            Some(Record::Clock(clock)) => *clock,
+    /// Starts a change: moves the ledger clock to now. What the change needs is asked for together with the clock, so that
+    /// a store needs one round trip.
+    pub(super) fn open(overlay: &'a Overlay, change: &Change, reading: Reading) -> Result<Self, Stop> {
+        let stored = match overlay.get(&RecordKey::Clock) {
+            Ok(None) => LedgerClock::new(reading.wall_ms),
+            Ok(Some(Record::Clock(clock))) => *clock,
             // Without its clock a ledger knows no ages: nothing may be decided on it.
-            Some(_) => return refuse(Refusal::Undecodable),
+            Ok(Some(_)) => return refuse(Refusal::Undecodable),
+            Err(_) => {
+                let mut unread = needs(change);
+                unread.push(RecordKey::Clock);
+                return Err(Stop::Unread(unread));
+            }
         };
         let clock = stored.observe(reading);
         let mut writes = Writes::new();
@@ -90,10 +96,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Asks for several records at once, so that a store needs one round trip.
-    pub(super) fn need(&self, keys: &[RecordKey]) -> Result<(), Stop> {
-        let unread: Vec<RecordKey> = keys.iter().filter(|key| self.get(key).is_err()).cloned().collect();
-        if unread.is_empty() { Ok(()) } else { Err(Stop::Unread(unread)) }
+    /// Asks for an intent's contract and origin at once.
+    pub(super) fn need_surroundings(&self, intent: &IntentRecord) -> Result<(), Stop> {
+        let contract = RecordKey::Contract(intent.contract.clone());
+        match self.get(&contract) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Stop::Unread(vec![contract, RecordKey::Origin(intent.request.origin.clone())])),
+        }
     }
 
     /// The intent of that id; it must exist.

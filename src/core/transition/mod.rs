@@ -15,17 +15,18 @@ mod submit;
 mod tests;
 
 use super::bugs::{Bug, bug};
-use super::change::{Applied, Change, Refusal};
+use super::change::{Applied, Change, Delivered, NotSent, Refusal};
 use super::intent::{HeldReason, IntentRecord, State};
 use super::journal::JournalEvent;
-use super::record::{Overlay, Stop};
+use super::key::IntentId;
+use super::record::{Overlay, RecordKey, Stop};
 use super::time::Reading;
 use draft::Draft;
 
 /// Applies one change over the overlay. On [`Stop`] the overlay is as it was. Re-running a change that was applied
 /// before, in this batch or in an earlier transaction, does nothing and says the same (P1.1).
 pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result<Applied, Stop> {
-    let mut draft = Draft::open(overlay, reading)?;
+    let mut draft = Draft::open(overlay, change, reading)?;
     let applied = match change {
         Change::Submit(submit) => submit::submit(&mut draft, submit)?,
         Change::Claim(take) => claim::claim(&mut draft, take)?,
@@ -54,6 +55,35 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
     let writes = draft.into_writes();
     overlay.write(writes);
     Ok(applied)
+}
+
+/// The records that a change is decided on, as far as it names them itself. What those name is read after them.
+fn needs(change: &Change) -> Vec<RecordKey> {
+    let alone = |id: &IntentId| vec![RecordKey::Intent(id.clone())];
+    let whole = |id: &IntentId| vec![RecordKey::Intent(id.clone()), RecordKey::Payload(id.clone())];
+    match change {
+        Change::Submit(submit) => submit::needs(submit),
+        Change::Replace(replace) => {
+            let mut needs = submit::needs(&replace.successor);
+            needs.push(RecordKey::Intent(replace.predecessor.clone()));
+            needs
+        }
+        Change::Claim(take) => whole(&take.intent),
+        Change::Record(facts) => whole(&facts.intent),
+        Change::Polled(polled) => whole(&polled.intent),
+        Change::Reconciled(reconciled) => whole(&reconciled.intent),
+        Change::Adopt(adopt) => adopt.intents.iter().cloned().map(RecordKey::Intent).collect(),
+        Change::NotSent(NotSent { intent, .. })
+        | Change::Delivered(Delivered { intent, .. })
+        | Change::Cancel(intent)
+        | Change::Resume(intent)
+        | Change::Abandon { intent, .. }
+        | Change::Reconcile(intent)
+        | Change::Acknowledge(intent)
+        | Change::Hold { intent, .. } => alone(intent),
+        Change::Probed { origin, .. } => vec![RecordKey::Origin(origin.clone())],
+        Change::Tick => Vec::new(),
+    }
 }
 
 /// Shorthand of this folder: a refusal as a stop.

@@ -8,7 +8,7 @@ use crate::core::contract::{AnswerClass, AttemptReading, Contract, Observation, 
 use crate::core::intent::{Evidence, HeldReason, IntentRecord, Polling, Replay, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{POLL_PAUSE_MIN_MS, POLLS_MAX};
-use crate::core::record::{RecordKey, Stop};
+use crate::core::record::Stop;
 
 /// The server took the intent: its result is at `Location` where that is visible and on the same origin, else where
 /// the contract says, else nowhere we can look.
@@ -41,8 +41,8 @@ pub(super) fn accept(
 
 /// What a look brought. A stored answer settles from any fence, as evidence does; the rest only says when to look again.
 pub(super) fn polled(draft: &mut Draft<'_>, facts: &RecordFacts) -> Result<Applied, Stop> {
-    draft.need(&[RecordKey::Intent(facts.intent.clone()), RecordKey::Payload(facts.intent.clone())])?;
     let mut intent = draft.intent(&facts.intent)?;
+    draft.need_surroundings(&intent)?;
     let contract = draft.contract(&intent.contract)?;
     let origin = draft.origin(&intent.request.origin)?;
     let seen = intent.polling.as_ref().is_none_or(|polling| polling.last.as_ref() == Some(&facts.fact));

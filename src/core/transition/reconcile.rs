@@ -12,7 +12,7 @@ use crate::core::intent::{Evidence, HeldReason, IntentRecord, Replay, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::{RECONCILE_PAUSE_MIN_MS, RECONCILES_MAX};
-use crate::core::record::{RecordKey, Stop};
+use crate::core::record::Stop;
 
 /// The app asks. Whoever can, looks at once.
 pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
@@ -35,7 +35,6 @@ pub(super) fn ask(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop>
 
 /// What the server, or the app, said. `not_found` is no evidence: a late packet could still run (P5.6).
 pub(super) fn reconciled(draft: &mut Draft<'_>, change: &Reconciled) -> Result<Applied, Stop> {
-    draft.need(&[RecordKey::Intent(change.intent.clone()), RecordKey::Payload(change.intent.clone())])?;
     let mut intent = draft.intent(&change.intent)?;
     if intent.reconciling.last.as_ref() == Some(&change.fact) {
         return Ok(Applied::Reconciled(intent));

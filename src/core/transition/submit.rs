@@ -15,7 +15,6 @@ use crate::core::shared::Shared;
 /// Same scope, operation and reference is the same intent; with another fingerprint it is a conflict.
 pub(super) fn submit(draft: &mut Draft<'_>, submit: &Submit) -> Result<Applied, Stop> {
     let name = reference_name(submit);
-    draft.need(&needs(submit))?;
 
     // This very change ran before: its id is known (P1.1).
     if let Some(intent) = draft.find_intent(&submit.intent)?.filter(|_| !bug(Bug::RerunCreatesAgain)) {
@@ -57,9 +56,6 @@ fn in_place_of_a_foreign_one(
 pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applied, Stop> {
     let submit = &replace.successor;
     let name = reference_name(submit);
-    let mut needs = needs(submit);
-    needs.push(RecordKey::Intent(replace.predecessor.clone()));
-    draft.need(&needs)?;
     if let Some(intent) = draft.find_intent(&submit.intent)? {
         return Ok(Applied::Submitted { intent, created: true });
     }
@@ -97,7 +93,7 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
 }
 
 /// What every new intent is decided on.
-fn needs(submit: &Submit) -> Vec<RecordKey> {
+pub(super) fn needs(submit: &Submit) -> Vec<RecordKey> {
     let mut needs = vec![
         RecordKey::Intent(submit.intent.clone()),
         RecordKey::Counters(submit.scope.clone()),

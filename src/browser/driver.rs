@@ -236,7 +236,7 @@ impl<A: App + 'static> Driver<A> {
     /// The answer kept with an intent.
     pub async fn answer(&self, intent: &IntentId) -> Option<Answer> {
         match self.read(&RecordKey::Payload(intent.clone())).await.ok()?.record? {
-            Record::Payload(payload) => payload.answer.map(|(_, answer)| answer),
+            Record::Payload(payload) => payload.answer.as_ref().map(|(_, answer)| answer.clone()),
             _ => None,
         }
     }
@@ -406,7 +406,7 @@ impl<A: App + 'static> Driver<A> {
     }
 
     /// What the ledger remembers of the queue's origins; nothing, where that cannot be read.
-    async fn origins(&self) -> Vec<(String, crate::core::reach::OriginRecord)> {
+    async fn origins(&self) -> Vec<(String, Shared<crate::core::reach::OriginRecord>)> {
         let origins = &self.opening.origins;
         let keys: Vec<RecordKey> = origins.iter().cloned().map(RecordKey::Origin).collect();
         let found = self.store.read(&keys).await.unwrap_or_default();

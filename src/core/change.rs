@@ -199,7 +199,7 @@ pub enum Applied {
     /// `origin` is what the ledger now remembers of the intent's origin.
     Recorded {
         intent: Shared<IntentRecord>,
-        origin: OriginRecord,
+        origin: Shared<OriginRecord>,
     },
     NotSent(Shared<IntentRecord>),
     Cancelled {
@@ -221,7 +221,7 @@ pub enum Applied {
     Delivered(Shared<IntentRecord>),
     Probed {
         name: String,
-        origin: OriginRecord,
+        origin: Shared<OriginRecord>,
     },
     Ticked,
 }

@@ -16,7 +16,7 @@ pub enum Input {
     /// The ledger is open: its clock, and what it remembers of the queue's origins.
     Started {
         clock: Option<LedgerClock>,
-        origins: Vec<(String, OriginRecord)>,
+        origins: Vec<(String, Shared<OriginRecord>)>,
     },
     Submit {
         ticket: u64,
@@ -139,7 +139,7 @@ pub struct DuePage {
     pub due: Vec<Shared<IntentRecord>>,
     /// The earliest due time after this page, on the ledger clock.
     pub next_due_at_ms: Option<u64>,
-    pub origins: Vec<(String, OriginRecord)>,
+    pub origins: Vec<(String, Shared<OriginRecord>)>,
     /// The ledger's clock: another realm may have moved it on.
     pub clock: Option<LedgerClock>,
 }

@@ -45,11 +45,11 @@ pub enum Record {
     Counters(Counters),
     Reference(IntentId),
     Intent(Shared<IntentRecord>),
-    Payload(Payload),
-    Journal(JournalEntry),
+    Payload(Shared<Payload>),
+    Journal(Shared<JournalEntry>),
     /// Never changed, and so shared by all who hold it.
     Contract(Rc<Contract>),
-    Origin(OriginRecord),
+    Origin(Shared<OriginRecord>),
     /// It exists and this build cannot read it: kept with its bytes, never rewritten, never taken for absent (law 8).
     Undecodable,
 }

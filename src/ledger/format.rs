@@ -164,6 +164,7 @@ mod tests {
     use crate::core::key::{ContractHash, IntentId, ScopeHash};
     use crate::core::reach::OriginRecord;
     use crate::core::record::{Body, Content, Counters, Payload};
+    use crate::core::shared::Shared;
     use crate::core::time::{LedgerClock, Stamp};
 
     fn survives(key: &RecordKey, record: Record) {
@@ -181,8 +182,8 @@ mod tests {
         survives(&RecordKey::Clock, Record::Clock(LedgerClock::new(7)));
         survives(&RecordKey::Counters(ScopeHash::of("shopper")), Record::Counters(counters));
         survives(&RecordKey::Contract(ContractHash::of("generic")), Record::Contract(Rc::new(generic())));
-        survives(&RecordKey::Origin("https://api.shop.example".to_owned()), Record::Origin(origin));
-        survives(&RecordKey::Journal(id, 3), Record::Journal(entry));
+        survives(&RecordKey::Origin("https://api.shop.example".to_owned()), Record::Origin(Shared::new(origin)));
+        survives(&RecordKey::Journal(id, 3), Record::Journal(Shared::new(entry)));
     }
 
     #[test]
@@ -194,7 +195,7 @@ mod tests {
         {
             let body = Body { media_type: "application/octet-stream".to_owned(), content };
             let payload = Payload { body: Some(body), answer: Some((3, answer.clone())) };
-            survives(&RecordKey::Payload(IntentId("an-intent".into())), Record::Payload(payload));
+            survives(&RecordKey::Payload(IntentId("an-intent".into())), Record::Payload(Shared::new(payload)));
         }
     }
 
@@ -223,11 +224,13 @@ mod tests {
 
     #[test]
     fn law_8_a_record_that_is_another_s_is_undecodable() {
-        let entry = |sequence| JournalEntry {
-            intent: IntentId("an-intent".into()),
-            sequence,
-            at: Stamp { at_ms: 1, epoch: 0, wall_ms: 1 },
-            event: JournalEvent::Submitted,
+        let entry = |sequence| {
+            Shared::new(JournalEntry {
+                intent: IntentId("an-intent".into()),
+                sequence,
+                at: Stamp { at_ms: 1, epoch: 0, wall_ms: 1 },
+                event: JournalEvent::Submitted,
+            })
         };
         let text = Record::Journal(entry(3)).to_text().unwrap();
         for (id, sequence, wanted) in [

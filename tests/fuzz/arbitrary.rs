@@ -35,14 +35,14 @@ pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
             (RecordKey::Reference(intento::core::record::ReferenceName(name)), Record::Reference(head))
         }),
         6 => intent().boxed().prop_map(|intent| (RecordKey::Intent(intent.id.clone()), Record::Intent(Shared::new(intent)))),
-        2 => (id(), payload().boxed()).prop_map(|(id, payload)| (RecordKey::Payload(id), Record::Payload(payload))),
+        2 => (id(), payload().boxed()).prop_map(|(id, payload)| (RecordKey::Payload(id), Record::Payload(Shared::new(payload)))),
         4 => journal_entry().boxed().prop_map(|entry| {
-            (RecordKey::Journal(entry.intent.clone(), entry.sequence), Record::Journal(entry))
+            (RecordKey::Journal(entry.intent.clone(), entry.sequence), Record::Journal(Shared::new(entry)))
         }),
         2 => (text(), contracts::contract()).prop_map(|(hash, contract)| {
             (RecordKey::Contract(ContractHash(hash.into())), Record::Contract(Rc::new(contract)))
         }),
-        1 => (text(), origin().boxed()).prop_map(|(name, origin)| (RecordKey::Origin(name), Record::Origin(origin))),
+        1 => (text(), origin().boxed()).prop_map(|(name, origin)| (RecordKey::Origin(name), Record::Origin(Shared::new(origin)))),
     ]
     .boxed()
 }

@@ -84,7 +84,7 @@ async fn a_change_that_ran_before_runs_again_without_effect(store: &impl Store) 
 
 async fn a_commit_on_changed_or_phantom_records_conflicts(store: &impl Store) {
     let key = RecordKey::Origin("https://a.example".to_owned());
-    let writes: Writes = [(key.clone(), Record::Origin(Default::default()))].into();
+    let writes: Writes = [(key.clone(), Record::Origin(Shared::new(Default::default())))].into();
     let absent: ExpectedVersions = [(key.clone(), 0)].into();
     store.commit(&absent, &writes).await.unwrap();
     assert_eq!(store.commit(&absent, &writes).await, Err(StoreError::Conflict));

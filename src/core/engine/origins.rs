@@ -4,6 +4,7 @@ use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::limits::PROBE_FORBIDS_MAX_MS;
 use crate::core::map::SortedMap;
 use crate::core::reach::{OriginRecord, ProbeStanding, Reach, reach};
+use crate::core::shared::Shared;
 use crate::core::time::Stamp;
 
 #[derive(Debug)]
@@ -11,7 +12,7 @@ pub(super) struct Origins(SortedMap<String, Origin>);
 
 #[derive(Debug, Default)]
 struct Origin {
-    record: OriginRecord,
+    record: Shared<OriginRecord>,
     probing: bool,
     failures: u32,
     /// A probe failed, or the browser said `online`: the next one that succeeds means that the network is back.
@@ -45,7 +46,7 @@ impl Origins {
     }
 
     /// Takes over what the ledger remembers.
-    pub(super) fn learn(&mut self, records: Vec<(String, OriginRecord)>) {
+    pub(super) fn learn(&mut self, records: Vec<(String, Shared<OriginRecord>)>) {
         for (origin, record) in records {
             if let Some(known) = self.0.get_mut(&origin) {
                 known.record = record;
@@ -106,7 +107,7 @@ impl Origins {
     }
 
     /// The ledger has taken in a probe's result, or could not. Says whether the network is back.
-    pub(super) fn settle_probe(&mut self, origin: &str, record: Option<OriginRecord>) -> bool {
+    pub(super) fn settle_probe(&mut self, origin: &str, record: Option<Shared<OriginRecord>>) -> bool {
         let Some(known) = self.0.get_mut(origin) else { return false };
         known.probing = false;
         let Some(record) = record else { return false };

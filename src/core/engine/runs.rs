@@ -3,15 +3,16 @@
 use super::origins::Approach;
 use super::{Engine, Parked};
 use crate::core::attempt_run::{AttemptRun, Errand, Next};
-use crate::core::backoff::backoff_ms;
+use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::bugs::{Bug, bug};
-use crate::core::change::{Applied, Change, Refusal};
+use crate::core::change::{Applied, Change, Grant, Refusal};
 use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::Effect;
 use crate::core::input::{Authorized, CommitError, Prepared, Ticket};
 use crate::core::intent::{Cause, HeldReason, IntentRecord, State};
 use crate::core::key::IntentId;
 use crate::core::record::{Overlay, Payload, Record, RecordKey, Versioned};
+use crate::core::shared::Shared;
 use crate::core::time::LedgerClock;
 use crate::core::transition::apply;
 
@@ -169,16 +170,13 @@ impl Engine {
     }
 
     pub(super) fn run_committed(&mut self, intent: &IntentId, result: Result<Applied, CommitError>) {
-        let (terms, stamp, jitter) = (self.terms(), self.stamp(), self.jitter.draw());
+        let jitter = self.jitter.draw();
+        let result = match result {
+            Ok(Applied::Claimed(grant)) => return self.granted(intent, *grant, jitter),
+            other => other,
+        };
         let Some(run) = self.runs.get_mut(intent) else { return };
         let next = match result {
-            Ok(Applied::Claimed(grant)) => {
-                let record = grant.intent.clone();
-                let next = run.claimed(*grant, &terms, &stamp, jitter);
-                self.parked.remove(intent);
-                self.tell(&record);
-                next
-            }
             Ok(Applied::Recorded { intent: record, origin }) => {
                 let name = record.request.origin.clone();
                 self.origins.learn(vec![(name.clone(), origin)]);
@@ -217,6 +215,16 @@ impl Engine {
                 Next::Finished
             }
         };
+        self.advance(intent, next);
+    }
+
+    fn granted(&mut self, intent: &IntentId, grant: Grant, jitter: Jitter) {
+        let (terms, stamp) = (self.terms(), self.stamp());
+        let Some(run) = self.runs.get_mut(intent) else { return };
+        let record = grant.intent.clone();
+        let next = run.claimed(grant, &terms, &stamp, jitter);
+        self.parked.remove(intent);
+        self.tell(&record);
         self.advance(intent, next);
     }
 
@@ -281,8 +289,10 @@ impl Engine {
         let clock = LedgerClock { at_ms: stamp.at_ms, ..LedgerClock::new(stamp.wall_ms) };
         overlay.insert(RecordKey::Clock, known(Record::Clock(clock)));
         overlay.insert(RecordKey::Intent(intent.clone()), known(Record::Intent(flight.intent.clone())));
-        overlay
-            .insert(RecordKey::Payload(intent.clone()), known(Record::Payload(Payload { body: None, answer: None })));
+        overlay.insert(
+            RecordKey::Payload(intent.clone()),
+            known(Record::Payload(Shared::new(Payload { body: None, answer: None }))),
+        );
         let contract = known(Record::Contract(flight.contract.clone()));
         overlay.insert(RecordKey::Contract(flight.intent.contract.clone()), contract);
         overlay.insert(RecordKey::Counters(flight.intent.scope.clone()), Versioned::ABSENT);

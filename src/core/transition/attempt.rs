@@ -15,6 +15,7 @@ use crate::core::journal::JournalEvent;
 use crate::core::limits::ANSWER_KEPT_MAX_BYTES;
 use crate::core::reach::OriginRecord;
 use crate::core::record::Stop;
+use crate::core::shared::Shared;
 use crate::core::time::Stamp;
 use crate::core::window::{ServerDate, WindowStart, window_left_ms};
 
@@ -218,7 +219,7 @@ fn note_origin(
     facts: &RecordFacts,
     reading: &AttemptReading,
     server: Option<ServerDate>,
-) -> Result<OriginRecord, Stop> {
+) -> Result<Shared<OriginRecord>, Stop> {
     let now = draft.now();
     let mut origin = draft.origin(&intent.request.origin)?;
     origin.met(&facts.observation, now);

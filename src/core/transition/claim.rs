@@ -11,7 +11,7 @@ use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
-use crate::core::record::{Payload, Stop};
+use crate::core::record::Stop;
 use crate::core::shared::Shared;
 use crate::core::window::{Age, WindowStart, age, may_start};
 
@@ -150,8 +150,9 @@ fn grant(
     if !bug(Bug::AttemptRecordedAfterSend) {
         draft.put_intent(&intent);
     }
-    let Payload { body, answer } = draft.payload(&intent.id)?;
-    let answer = answer.map(|(_, answer)| answer).filter(|_| intent.has_ended());
+    let payload = draft.payload(&intent.id)?;
+    let body = payload.body.clone();
+    let answer = payload.answer.as_ref().filter(|_| intent.has_ended()).map(|(_, answer)| answer.clone());
     let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);
     let attempt = open.filter(|attempt| attempt.fence == intent.fence).map(|attempt| attempt.number);
     let fence = intent.fence;

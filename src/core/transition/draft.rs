@@ -145,14 +145,14 @@ impl<'a> Draft<'a> {
         self.writes.insert(RecordKey::Contract(hash.clone()), Record::Contract(contract));
     }
 
-    pub(super) fn payload(&self, id: &IntentId) -> Result<Payload, Stop> {
+    pub(super) fn payload(&self, id: &IntentId) -> Result<Shared<Payload>, Stop> {
         match read!(self, RecordKey::Payload(id.clone()), Record::Payload)? {
             Some(payload) => Ok(payload),
             None => refuse(Refusal::Inconsistent),
         }
     }
 
-    pub(super) fn put_payload(&mut self, id: &IntentId, payload: Payload) {
+    pub(super) fn put_payload(&mut self, id: &IntentId, payload: Shared<Payload>) {
         self.writes.insert(RecordKey::Payload(id.clone()), Record::Payload(payload));
     }
 
@@ -164,11 +164,11 @@ impl<'a> Draft<'a> {
         self.writes.insert(RecordKey::Counters(scope.clone()), Record::Counters(counters));
     }
 
-    pub(super) fn origin(&self, origin: &str) -> Result<OriginRecord, Stop> {
+    pub(super) fn origin(&self, origin: &str) -> Result<Shared<OriginRecord>, Stop> {
         Ok(read!(self, RecordKey::Origin(origin.to_owned()), Record::Origin)?.unwrap_or_default())
     }
 
-    pub(super) fn put_origin(&mut self, origin: &str, record: &OriginRecord) {
+    pub(super) fn put_origin(&mut self, origin: &str, record: &Shared<OriginRecord>) {
         self.writes.insert(RecordKey::Origin(origin.to_owned()), Record::Origin(record.clone()));
     }
 
@@ -176,7 +176,7 @@ impl<'a> Draft<'a> {
     pub(super) fn journal(&mut self, intent: &mut IntentRecord, event: JournalEvent) {
         let sequence = intent.journal_entries;
         intent.journal_entries = sequence.saturating_add(1);
-        let entry = JournalEntry { intent: intent.id.clone(), sequence, at: self.now, event };
+        let entry = Shared::new(JournalEntry { intent: intent.id.clone(), sequence, at: self.now, event });
         self.writes.insert(RecordKey::Journal(intent.id.clone(), sequence), Record::Journal(entry));
     }
 }

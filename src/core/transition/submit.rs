@@ -128,7 +128,7 @@ fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>)
         intent.predecessor = Some(predecessor);
     }
     draft.put_intent(&intent);
-    draft.put_payload(&intent.id, Payload { body: submit.body.clone(), answer: None });
+    draft.put_payload(&intent.id, Shared::new(Payload { body: submit.body.clone(), answer: None }));
     if draft.find_contract(&submit.contract.hash)?.is_none() {
         draft.put_contract(&submit.contract.hash, submit.contract.contract.clone());
     }

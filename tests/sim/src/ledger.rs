@@ -193,7 +193,7 @@ impl Ledger {
         self.written.take()
     }
 
-    fn origins(&self) -> Vec<(String, OriginRecord)> {
+    fn origins(&self) -> Vec<(String, Shared<OriginRecord>)> {
         match self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
             Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
             _ => Vec::new(),

@@ -10,6 +10,7 @@ use intento::core::intent::{Cause, Evidence, HeldReason, Replay, State};
 use intento::core::key::IntentId;
 use intento::core::reach::OriginRecord;
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Writes};
+use intento::core::shared::Shared;
 use intento::core::submission::Reference;
 use intento::core::time::{Reading, Readings};
 use intento::ledger::memory::MemoryStore;
@@ -287,7 +288,7 @@ fn p2_a_suspended_page_starts_nothing() {
 fn p1_4_what_was_absent_and_now_exists_is_a_conflict() {
     let store = MemoryStore::new();
     let key = || RecordKey::Origin(sim::world::ORIGIN.to_owned());
-    let writes = || Writes::from([(key(), Record::Origin(OriginRecord::default()))]);
+    let writes = || Writes::from([(key(), Record::Origin(Shared::new(OriginRecord::default())))]);
     let absent = || ExpectedVersions::from([(key(), 0)]);
     assert_eq!(sim::world::now(store.commit(&absent(), &writes())), Ok(()));
     assert_eq!(sim::world::now(store.commit(&absent(), &writes())), Err(StoreError::Conflict), "no phantoms");

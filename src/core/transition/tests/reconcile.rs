@@ -52,7 +52,7 @@ fn applied_is_success_and_hands_the_response_over() {
     assert_eq!((&intent.state, intent.claim.is_none()), (&succeeded, true));
     assert!(intent.delivery.due_at_ms.is_some(), "the app is told");
     let Some(Record::Payload(payload)) = bench.record(&RecordKey::Payload(id())).cloned() else { panic!("no payload") };
-    assert_eq!(payload.answer.and_then(|(_, answer)| answer.body), Some("a".to_owned()));
+    assert_eq!(payload.answer.as_ref().and_then(|(_, answer)| answer.body.clone()), Some("a".to_owned()));
 }
 
 #[test]

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::contract::Facts;
 use crate::core::contract::tests::{echoing, html, json, marked};
-use crate::core::reach::OriginRecord;
 use crate::core::shared::Shared;
 
 #[test]
@@ -141,8 +140,9 @@ fn essence(bench: &Bench) -> BTreeMap<RecordKey, Record> {
     for (key, versioned) in &bench.records {
         let record = match versioned.record.clone() {
             None | Some(Record::Clock(_)) => continue,
-            Some(Record::Origin(origin)) => {
-                Record::Origin(OriginRecord { last_answer: None, probe_failing_since: None, ..origin })
+            Some(Record::Origin(mut origin)) => {
+                (origin.last_answer, origin.probe_failing_since) = (None, None);
+                Record::Origin(origin)
             }
             Some(Record::Intent(mut intent)) => {
                 if let Some(claim) = &mut intent.claim {

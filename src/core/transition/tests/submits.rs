@@ -20,7 +20,7 @@ fn law_1_a_submit_is_queued_durably_and_unsent() {
     assert_eq!(intent.due_at_ms, Some(START));
     assert_eq!(bench.journal(&intent.id), [JournalEvent::Submitted]);
     let payload = bench.record(&RecordKey::Payload(intent.id));
-    assert_eq!(payload, Some(&Record::Payload(Payload { body: submit(1).body, answer: None })));
+    assert_eq!(payload, Some(&Record::Payload(Shared::new(Payload { body: submit(1).body, answer: None }))));
 }
 
 #[test]

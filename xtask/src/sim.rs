@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use crate::{process, test};
 
 /// Within `cargo xtask test`. The default of `cargo xtask sim` is a million.
-const SEEDS_IN_TESTS: &str = "100000";
+const SEEDS_IN_TESTS: &str = "200000";
 
 /// Within `cargo xtask test`: one trial each, with as many lives as a mistake that is hard to see may take.
 const HUNT_IN_TESTS: [&str; 5] = ["--bugs", "--trials", "1", "--lives", "150000"];

@@ -47,7 +47,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if let Some((live, until_ms)) = draft.live_claim(&intent) {
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
         // repeated (P2.1, P2.4).
-        let inherits = live.lock_held && lock_held && live.purpose == take.purpose;
+        let inherits = live.lock_held && (lock_held || bug(Bug::InheritedWithoutLock)) && live.purpose == take.purpose;
         let stolen = bug(Bug::LiveLeaseStolen) || (bug(Bug::DeliveredWithoutLease) && take.purpose == Purpose::Deliver);
         if !inherits && !stolen {
             return refuse(Refusal::Leased { until_ms });

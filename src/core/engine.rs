@@ -235,6 +235,7 @@ impl Engine {
 
     /// What this realm brings to a transaction that decides now.
     pub fn reading(&self, now: Moment) -> Reading {
+        let now = if bug(Bug::ReadingsOfThePast) { self.now } else { now };
         Reading { locks_lost: self.locks_lost, ..self.clock.clone().read(now) }
     }
 

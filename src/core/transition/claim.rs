@@ -38,7 +38,8 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         return refuse(Refusal::WrongState(intent));
     }
     // A lock that was let go of since may be another's, who may have claimed under it.
-    let lock_held = take.lock.is_some_and(|locks_lost| locks_lost == draft.locks_lost());
+    let lock_held =
+        take.lock.is_some_and(|locks_lost| locks_lost == draft.locks_lost() || bug(Bug::LockAskedForIsHeld));
     let held_for_credentials = intent.state == State::Held { reason: HeldReason::Auth };
     let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
     if !take.purpose.allows(&intent.state) && !refreshed {

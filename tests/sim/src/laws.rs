@@ -380,6 +380,14 @@ fn brought(attempt: &Attempt, wanted: AnswerClass) -> bool {
     matches!(&attempt.state, AttemptState::Ended { reading: AttemptReading::Answer { class, .. }, .. } if *class == wanted)
 }
 
+/// P2.5: a claim says that it was made under the intent's lock only if its realm holds that.
+pub fn under_lock(locks: &Locks, realm: RealmNo, result: &Result<Applied, CommitError>, seed: u64) {
+    let Ok(Applied::Claimed(grant)) = result else { return };
+    let said = grant.intent.claim.as_ref().is_some_and(|claim| claim.lock_held);
+    let holds = locks.holds(realm, &grant.intent.id) || locks.is_stolen_unheard(realm, &grant.intent.id);
+    assert!(!said || holds, "seed {seed}: P2.5: a claim was made under a lock that was let go");
+}
+
 /// P8.2: what may have been sent blocks its reference in the scope that would have adopted it.
 fn blocked(ledger: &Ledger, to: &ScopeHash, intent: &IntentRecord, seed: u64) {
     let Some(reference) = intent.reference.as_ref().filter(|_| intent.head_reference.is_some()) else { return };

@@ -18,7 +18,7 @@ use intento::ledger::store::{Store, commit_batch};
 
 use crate::chance::Dice;
 use crate::decisions::{body, decision, target};
-use crate::laws::{Laws, Sending};
+use crate::laws::{Laws, Sending, under_lock};
 use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::profile::Profile;
@@ -444,6 +444,7 @@ impl World {
         }
         let told = changes.iter().zip(&results);
         self.laws.committed(&self.ledger, number, told, struck, self.seed);
+        results.iter().for_each(|result| under_lock(&self.locks, number, result, self.seed));
         let results = tickets.into_iter().zip(results).collect();
         self.later(Event::Input(number, Input::Committed { results, clock }));
     }

@@ -109,6 +109,16 @@ impl History {
         self.attempts.iter_mut().find(|attempt| attempt.number == number)
     }
 
+    /// Was that attempt refused for its credentials?
+    pub fn lacked_credentials(&self, number: u32) -> bool {
+        let attempt = self.attempts.iter().find(|attempt| attempt.number == number);
+        let reading = attempt.and_then(|attempt| match &attempt.state {
+            AttemptState::Ended { reading, .. } => Some(reading),
+            AttemptState::Open | AttemptState::NotSent { .. } => None,
+        });
+        matches!(reading, Some(AttemptReading::Answer { class: AnswerClass::Auth, .. }))
+    }
+
     /// Does any attempt leave its effect unknown?
     pub fn any_unknown(&self) -> bool {
         self.folded_unknown > 0 || !self.folded_open.is_empty() || self.attempts.iter().any(Attempt::leaves_unknown)

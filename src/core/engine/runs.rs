@@ -184,10 +184,12 @@ impl Engine {
                     self.effects.push(Effect::Probe { origin: name });
                 }
                 self.parked.remove(intent);
-                if record.state == HELD_FOR_CREDENTIALS {
-                    self.credentials.refused(intent, self.settings.can_refresh);
-                } else {
+                // It may be held because another realm's were refused.
+                let attempt = run.unrecorded().map(|(_, facts)| facts.attempt);
+                if record.state != HELD_FOR_CREDENTIALS {
                     self.credentials.forget(intent);
+                } else if attempt.is_some_and(|number| record.history.lacked_credentials(number)) {
+                    self.credentials.refused(intent, self.settings.can_refresh);
                 }
                 if self.will_refresh(&record) {
                     self.effects.push(Effect::Nudge(record.id.clone()));

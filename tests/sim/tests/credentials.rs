@@ -67,3 +67,23 @@ fn resuming_asks_for_credentials_again() {
     world.run_for(MINUTE);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
 }
+
+/// Found by seed 10283816: a tab whose own attempt had got lost recorded that while the intent was held for another tab's
+/// credentials, took its own for refused, and nobody was left to try.
+#[test]
+fn p7_3_another_tab_s_refusal_says_nothing_of_this_one_s_credentials() {
+    let mut world = World::new(9);
+    let first = world.open();
+    world.server.plan([Turn::LostOnReturn, Turn::Says(json(401))]);
+    let ticket = world.submit(first, 1);
+    world.run_until(MINUTE, |world| world.counts.sends == 1);
+    world.freeze(first);
+    world.run_for(MINUTE);
+    world.open();
+    world.run_for(MINUTE);
+    assert_eq!(world.state_of(ticket), State::Held { reason: HeldReason::Auth });
+    world.thaw(first);
+    world.run_for(MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
+    assert_eq!((world.counts.sends, world.effects_of(1)), (3, 1));
+}

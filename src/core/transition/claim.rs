@@ -42,7 +42,9 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         take.lock.is_some_and(|locks_lost| locks_lost == draft.locks_lost() || bug(Bug::LockAskedForIsHeld));
     let held_for_credentials = intent.state == State::Held { reason: HeldReason::Auth };
     let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
-    if !take.purpose.allows(&intent.state) && !refreshed {
+    // What was taken back while this realm was on its way to ask leaves nothing to ask about.
+    let moot = take.purpose == Purpose::Reconcile && !intent.maybe_sent();
+    if moot || (!take.purpose.allows(&intent.state) && !refreshed) {
         return refuse(Refusal::WrongState(intent));
     }
     if let Some((live, until_ms)) = draft.live_claim(&intent) {

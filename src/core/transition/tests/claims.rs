@@ -47,6 +47,11 @@ fn p2_2_purposes_fit_states() {
     for purpose in [Purpose::Send, Purpose::Poll, Purpose::Reconcile, Purpose::Deliver] {
         for state in all_states() {
             let mut bench = Bench::with(&submit(1));
+            let sent = purpose == Purpose::Reconcile;
+            if sent {
+                let id = bench.only().id;
+                bench.attempt(&id, Observation::Fault(Fault::Timeout));
+            }
             let id = force(&mut bench, state.clone());
             let result = bench.apply(&Change::Claim(TakeClaim { purpose, ..take(&id, "n") }));
             let wanted = allowed(purpose).contains(&state.name());
@@ -54,13 +59,24 @@ fn p2_2_purposes_fit_states() {
                 Ok(Applied::Claimed(grant)) => {
                     assert!(wanted, "{purpose:?} from {}", state.name());
                     assert_eq!(grant.attempt.is_some(), purpose == Purpose::Send, "only send makes an attempt");
-                    assert_eq!(grant.intent.first_sent.is_some(), purpose == Purpose::Send);
-                    assert_eq!(grant.intent.maybe_sent(), purpose == Purpose::Send);
+                    assert_eq!(grant.intent.first_sent.is_some(), sent || purpose == Purpose::Send);
+                    assert_eq!(grant.intent.maybe_sent(), sent || purpose == Purpose::Send);
                 }
                 Err(Refusal::WrongState(_)) => assert!(!wanted, "{purpose:?} from {}", state.name()),
                 other => panic!("{purpose:?} from {}: {other:?}", state.name()),
             }
         }
+    }
+}
+
+#[test]
+fn what_was_never_sent_is_not_asked_about() {
+    for state in all_states() {
+        let mut bench = Bench::with(&submit(1));
+        let id = force(&mut bench, state.clone());
+        let asked = bench.apply(&Change::Claim(TakeClaim { purpose: Purpose::Reconcile, ..take(&id, "n") }));
+        assert!(matches!(asked, Err(Refusal::WrongState(_))), "{}", state.name());
+        assert_eq!(bench.only().claim, None, "{}", state.name());
     }
 }
 

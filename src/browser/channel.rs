@@ -20,7 +20,7 @@ impl Channel {
         let channel = BroadcastChannel::new(name).ok()?;
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             if let Some(intent) = event.data().as_string() {
-                heard(IntentId(intent.into()));
+                heard(IntentId::from(intent));
             }
         });
         channel.set_onmessage(Some(listener.as_ref().unchecked_ref()));
@@ -28,7 +28,7 @@ impl Channel {
     }
 
     pub fn nudge(&self, intent: &IntentId) {
-        let _ = self.channel.post_message(&(*intent.0).into());
+        let _ = self.channel.post_message(&intent.0.as_str().into());
     }
 }
 

@@ -406,12 +406,12 @@ impl<A: App + 'static> Driver<A> {
     }
 
     /// What the ledger remembers of the queue's origins; nothing, where that cannot be read.
-    async fn origins(&self) -> Vec<(String, Shared<crate::core::reach::OriginRecord>)> {
+    async fn origins(&self) -> Vec<(Rc<str>, Shared<crate::core::reach::OriginRecord>)> {
         let origins = &self.opening.origins;
         let keys: Vec<RecordKey> = origins.iter().cloned().map(RecordKey::Origin).collect();
         let found = self.store.read(&keys).await.unwrap_or_default();
         let known = origins.iter().zip(found).filter_map(|(origin, versioned)| match versioned.record {
-            Some(Record::Origin(record)) => Some((origin.clone(), record)),
+            Some(Record::Origin(record)) => Some((origin.as_str().into(), record)),
             _ => None,
         });
         known.collect()

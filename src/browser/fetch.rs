@@ -55,8 +55,8 @@ pub fn send(dispatch: &Dispatch, opening: &Opening) -> Flight {
         timed_out: timed_out.clone(),
         _deadline: None,
         wanted: Wanted {
-            headers: dispatch.fact_headers.clone(),
-            pointers: dispatch.fact_pointers.clone(),
+            headers: dispatch.contract.fact_headers(),
+            pointers: dispatch.contract.fact_pointers(),
             response_at: dispatch.response_at.clone(),
         },
     };

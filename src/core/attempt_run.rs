@@ -386,8 +386,7 @@ fn get(
         headers,
         body: None,
         deadline_ms,
-        fact_headers: grant.contract.fact_headers(),
-        fact_pointers: grant.contract.fact_pointers(),
+        contract: grant.contract.clone(),
         response_at: None,
     };
     dispatch.add_headers(credentials.0);

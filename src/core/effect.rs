@@ -1,9 +1,10 @@
 //! What an engine asks its driver to do. The driver does it and feeds back what happened; it decides nothing.
 
 use core::fmt;
+use std::rc::Rc;
 
 use super::change::{Applied, Change};
-use super::contract::Answer;
+use super::contract::{Answer, Contract};
 use super::input::{CommitError, Prepared, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
@@ -56,10 +57,8 @@ pub struct Dispatch {
     pub body: Option<Content>,
     /// How long it may take, answer body included.
     pub deadline_ms: u64,
-    /// Lower-case names of the answer's headers that are facts.
-    pub fact_headers: Vec<String>,
-    /// JSON pointers into the answer's body that are facts.
-    pub fact_pointers: Vec<String>,
+    /// Names what of the answer are facts.
+    pub contract: Rc<Contract>,
     /// Where in the answer's body stands what the app is to get; `None`: the body is.
     pub response_at: Option<String>,
 }

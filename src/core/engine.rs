@@ -153,7 +153,7 @@ impl Engine {
             Input::Started { clock, origins } => {
                 self.started = true;
                 self.clock.adopt(clock.unwrap_or(LedgerClock::new(now.wall_ms)));
-                self.origins.learn(origins);
+                self.origins.learn_all(origins);
                 self.schedule.stale = true;
                 // What a realm that is gone was sending is due when its lease ends: its lock may be free already.
                 self.schedule.ahead = true;
@@ -330,7 +330,7 @@ impl Engine {
         let next_due_at_ms = page.next_due_at_ms.into_iter().chain(later).min();
         self.schedule.loading = false;
         self.schedule.failures = 0;
-        self.origins.learn(page.origins);
+        self.origins.learn_all(page.origins);
         let mut started = 0_u32;
         for intent in page.due {
             // A run that ends looks again.
@@ -463,6 +463,6 @@ impl Engine {
     /// A name that no other realm and no other moment makes.
     fn make_name(&mut self) -> ChangeId {
         self.names_made += 1;
-        ChangeId([&self.settings.owner.0, "-", &self.names_made.to_string()].concat().into())
+        ChangeId::from([&self.settings.owner.0, "-", &self.names_made.to_string()].concat())
     }
 }

@@ -1,6 +1,7 @@
 //! What can happen to an engine.
 
 use core::fmt;
+use std::rc::Rc;
 
 use super::change::{Applied, Change, Refusal, Submit};
 use super::contract::{Answer, Finding, Observation};
@@ -16,7 +17,7 @@ pub enum Input {
     /// The ledger is open: its clock, and what it remembers of the queue's origins.
     Started {
         clock: Option<LedgerClock>,
-        origins: Vec<(String, Shared<OriginRecord>)>,
+        origins: Vec<(Rc<str>, Shared<OriginRecord>)>,
     },
     Submit {
         ticket: u64,
@@ -139,7 +140,7 @@ pub struct DuePage {
     pub due: Vec<Shared<IntentRecord>>,
     /// The earliest due time after this page, on the ledger clock.
     pub next_due_at_ms: Option<u64>,
-    pub origins: Vec<(String, Shared<OriginRecord>)>,
+    pub origins: Vec<(Rc<str>, Shared<OriginRecord>)>,
     /// The ledger's clock: another realm may have moved it on.
     pub clock: Option<LedgerClock>,
 }

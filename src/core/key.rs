@@ -1,5 +1,6 @@
 //! The idempotency key, and the other names that are made once with an intent.
 
+use core::cmp::Ordering;
 use core::fmt;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ impl fmt::Debug for RandomBits {
 /// An idempotency key as it travels: rendered once, stored with the intent, never regenerated (law 2).
 /// Its `Debug` is the hash (law 11).
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(Rc<str>);
+pub struct Key(Rc<String>);
 
 json!(text Key);
 
@@ -75,10 +76,34 @@ impl fmt::Debug for Key {
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub Rc<str>);
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub struct $name(pub Rc<String>);
+
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> Ordering {
+                compare(&self.0, &other.0)
+            }
+        }
+
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
 
         json!(text $name);
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::from(text.to_owned())
+            }
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,6 +137,11 @@ name!(
     /// SHA-256 of what makes a request the same request.
     Fingerprint
 );
+
+/// Mostly a name is compared with itself.
+fn compare(one: &Rc<String>, other: &Rc<String>) -> Ordering {
+    if Rc::ptr_eq(one, other) { Ordering::Equal } else { one.cmp(other) }
+}
 
 impl IntentId {
     pub fn new(bits: RandomBits) -> Self {
@@ -154,7 +184,7 @@ impl Fingerprint {
 }
 
 /// SHA-256 over length-prefixed parts: no two lists of parts share an input.
-fn hash_hex(parts: &[&[u8]]) -> Rc<str> {
+fn hash_hex(parts: &[&[u8]]) -> Rc<String> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -231,7 +261,7 @@ mod tests {
     /// As a server's log makes it: `printf %s "$key" | sha256sum | cut -c1-12`.
     #[test]
     fn a_short_hash_is_that_of_the_bare_key() {
-        assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".into()).short_hash(), "a22ecb52e148");
+        assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".to_owned().into()).short_hash(), "a22ecb52e148");
     }
 
     #[test]

@@ -18,6 +18,11 @@ impl<K, V> SortedMap<K, V> {
         Self(Vec::new())
     }
 
+    /// Empty, with room for so many.
+    pub fn with_capacity(count: usize) -> Self {
+        Self(Vec::with_capacity(count))
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }

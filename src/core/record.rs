@@ -187,10 +187,12 @@ impl Overlay {
 
     /// The record under a key; `None` where there is none. [`Stop::Unread`] if the store was not asked yet.
     pub fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
-        match (self.written.get(key), self.read.get(key)) {
-            (Some(record), _) => Ok(Some(record)),
-            (None, Some(versioned)) => Ok(versioned.record.as_ref()),
-            (None, None) => Err(Stop::Unread(vec![key.clone()])),
+        if let Some(record) = self.written.get(key) {
+            return Ok(Some(record));
+        }
+        match self.read.get(key) {
+            Some(versioned) => Ok(versioned.record.as_ref()),
+            None => Err(Stop::Unread(vec![key.clone()])),
         }
     }
 

@@ -60,24 +60,24 @@ impl RawQueue {
     pub fn replace(&self, predecessor: String, reason: String, submission: String, bytes: Option<Vec<u8>>) -> Promise {
         let submission = options::submission(&submission, bytes, &self.base_url);
         let reason = options::reason(reason);
-        self.asking(|done| self.driver.replace(IntentId(predecessor.into()), reason?, submission?, done))
+        self.asking(|done| self.driver.replace(IntentId::from(predecessor), reason?, submission?, done))
     }
 
     /// Resolves with the snapshot once the intent may run again.
     pub fn resume(&self, intent: String) -> Promise {
-        let intent = IntentId(intent.into());
+        let intent = IntentId::from(intent);
         self.steering(Change::Resume(intent.clone()), intent)
     }
 
     /// Resolves with the snapshot once it is noted that somebody is to find out what became of the intent.
     pub fn reconcile(&self, intent: String) -> Promise {
-        let intent = IntentId(intent.into());
+        let intent = IntentId::from(intent);
         self.steering(Change::Reconcile(intent.clone()), intent)
     }
 
     /// Resolves with the snapshot once the intent is given up.
     pub fn abandon(&self, intent: String, reason: String) -> Promise {
-        let intent = IntentId(intent.into());
+        let intent = IntentId::from(intent);
         match options::reason(reason) {
             Ok(reason) => self.steering(Change::Abandon { intent: intent.clone(), reason }, intent),
             Err(error) => Promise::reject(&self.plain(&error)),
@@ -86,7 +86,7 @@ impl RawQueue {
 
     /// Resolves with the snapshot; its state is `cancelled` only if the intent was never sent, and now never will be.
     pub fn cancel(&self, intent: String) -> Promise {
-        let intent = IntentId(intent.into());
+        let intent = IntentId::from(intent);
         self.steering(Change::Cancel(intent.clone()), intent)
     }
 
@@ -112,7 +112,7 @@ impl RawQueue {
             return Promise::reject(&self.plain(&error));
         }
         let within_ms = within_ms.map_or(SETTLED_WITHIN_MS, |ms| ms.clamp(0.0, TIMER_MAX_MS as f64) as u32);
-        self.driver.app().wait(&self.driver, IntentId(intent.into()), within_ms)
+        self.driver.app().wait(&self.driver, IntentId::from(intent), within_ms)
     }
 
     /// Resolves with the snapshots of this scope, in the order of submission.
@@ -128,7 +128,7 @@ impl RawQueue {
     pub fn intent(&self, intent: String) -> Promise {
         let driver = self.driver.clone();
         self.answering(Box::pin(async move {
-            let found = driver.find(&IntentId(intent.into())).await?;
+            let found = driver.find(&IntentId::from(intent)).await?;
             Ok(to_js(&found.map(|intent| Snapshot::of(&intent, &driver.stamp()))))
         }))
     }

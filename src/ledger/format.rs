@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_record_survives_its_text() {
-        let (id, now) = (IntentId("an-intent".into()), Stamp { at_ms: u64::MAX, epoch: 1, wall_ms: 0 });
+        let (id, now) = (IntentId::from("an-intent"), Stamp { at_ms: u64::MAX, epoch: 1, wall_ms: 0 });
         let counters = Counters { submitted: 2, open: 1 };
         let origin = OriginRecord { last_answer: Some(now), answered: true, ..OriginRecord::default() };
         let event = JournalEvent::Abandoned { reason: "the customer left".to_owned() };
@@ -195,7 +195,7 @@ mod tests {
         {
             let body = Body { media_type: "application/octet-stream".to_owned(), content };
             let payload = Payload { body: Some(body), answer: Some((3, answer.clone())) };
-            survives(&RecordKey::Payload(IntentId("an-intent".into())), Record::Payload(Shared::new(payload)));
+            survives(&RecordKey::Payload(IntentId::from("an-intent")), Record::Payload(Shared::new(payload)));
         }
     }
 
@@ -206,7 +206,7 @@ mod tests {
             let counters = RecordKey::Counters(ScopeHash::of("shopper"));
             assert_eq!(Record::from_text(&counters, text), Record::Undecodable, "{text}");
         }
-        let payload = RecordKey::Payload(IntentId("an-intent".into()));
+        let payload = RecordKey::Payload(IntentId::from("an-intent"));
         for text in [
             "{}",
             r#"{"answer":null}"#,
@@ -226,7 +226,7 @@ mod tests {
     fn law_8_a_record_that_is_another_s_is_undecodable() {
         let entry = |sequence| {
             Shared::new(JournalEntry {
-                intent: IntentId("an-intent".into()),
+                intent: IntentId::from("an-intent"),
                 sequence,
                 at: Stamp { at_ms: 1, epoch: 0, wall_ms: 1 },
                 event: JournalEvent::Submitted,
@@ -238,7 +238,7 @@ mod tests {
             ("an-intent", 4, Record::Undecodable),
             ("another", 3, Record::Undecodable),
         ] {
-            assert_eq!(Record::from_text(&RecordKey::Journal(IntentId(id.into()), sequence), &text), wanted);
+            assert_eq!(Record::from_text(&RecordKey::Journal(IntentId::from(id), sequence), &text), wanted);
         }
     }
 }

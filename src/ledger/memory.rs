@@ -12,22 +12,22 @@ use crate::core::key::ScopeHash;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
 
-type Shelves = BTreeMap<Shelf, BTreeMap<RecordKey, Versioned>>;
+type Records = BTreeMap<RecordKey, Versioned>;
 
-#[derive(Debug, Default)]
+/// Apart, as other tiers keep them: intents are found without passing over the rest.
+#[derive(Clone, Debug, Default)]
+struct Shelves {
+    intents: Records,
+    payloads: Records,
+    journal: Records,
+    contracts: Records,
+    meta: Records,
+}
+
+#[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     shelves: RefCell<Shelves>,
     commits: Cell<u64>,
-}
-
-impl From<BTreeMap<RecordKey, Versioned>> for MemoryStore {
-    fn from(records: BTreeMap<RecordKey, Versioned>) -> Self {
-        let mut shelves = Shelves::new();
-        for (key, held) in records {
-            shelves.entry(key.shelf()).or_default().insert(key, held);
-        }
-        Self { shelves: shelves.into(), ..Self::default() }
-    }
 }
 
 impl MemoryStore {
@@ -42,7 +42,7 @@ impl MemoryStore {
 
     /// What `look` makes of the record under a key.
     pub fn look<T>(&self, key: &RecordKey, look: impl FnOnce(&Record) -> Option<T>) -> Option<T> {
-        held(&self.shelves.borrow(), key)?.record.as_ref().and_then(look)
+        self.shelves.borrow().held(key)?.record.as_ref().and_then(look)
     }
 
     /// Every intent, in the order of ids.
@@ -52,31 +52,35 @@ impl MemoryStore {
 
     /// Every record, by name.
     pub fn records(&self) -> BTreeMap<RecordKey, Versioned> {
-        self.shelves.borrow().values().flatten().map(|(key, held)| (key.clone(), held.clone())).collect()
+        let Shelves { intents, payloads, journal, contracts, meta } = &*self.shelves.borrow();
+        let all = [intents, payloads, journal, contracts, meta].into_iter().flatten();
+        all.map(|(key, held)| (key.clone(), held.clone())).collect()
     }
 
     fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: fn(&IntentRecord) -> Option<u64>) -> DuePage {
-        let shelves = self.shelves.borrow();
-        let waits = |intent: &&Shared<IntentRecord>| intent.scope == *scope && at(intent).is_some();
-        let mut due: Vec<&Shared<IntentRecord>> = intents(&shelves).filter(waits).collect();
+        let (mut due, mut next_due_at_ms) = (Vec::new(), None);
+        for intent in intents(&self.shelves.borrow()).filter(|intent| intent.scope == *scope) {
+            match at(intent) {
+                Some(at_ms) if at_ms <= until_ms => due.push(intent.clone()),
+                later => next_due_at_ms = next_due_at_ms.into_iter().chain(later).min(),
+            }
+        }
         due.sort_by_key(|intent| (at(intent), intent.sequence));
-        let within = |intent: &&&Shared<IntentRecord>| at(intent).is_some_and(|due_at_ms| due_at_ms <= until_ms);
-        let page = due.iter().take_while(within).count().min(limit as usize);
-        let next_due_at_ms = due.get(page).and_then(|intent| at(intent));
-        due.truncate(page);
-        DuePage { due: due.into_iter().cloned().collect(), next_due_at_ms, ..DuePage::default() }
+        let beyond = due.get(limit as usize).and_then(|intent| at(intent));
+        due.truncate(limit as usize);
+        DuePage { due, next_due_at_ms: beyond.or(next_due_at_ms), ..DuePage::default() }
     }
 }
 
 impl Store for MemoryStore {
     async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
         let shelves = self.shelves.borrow();
-        Ok(keys.iter().map(|key| held(&shelves, key).cloned().unwrap_or(Versioned::ABSENT)).collect())
+        Ok(keys.iter().map(|key| shelves.held(key).cloned().unwrap_or(Versioned::ABSENT)).collect())
     }
 
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
         let mut shelves = self.shelves.borrow_mut();
-        let version = |key| held(&shelves, key).map_or(0, |held| held.version);
+        let version = |key| shelves.held(key).map_or(0, |held| held.version);
         if expected.iter().any(|(key, expected)| version(key) != *expected) {
             return Err(StoreError::Conflict);
         }
@@ -85,8 +89,7 @@ impl Store for MemoryStore {
             return Err(StoreError::Aborted);
         }
         for (key, record) in writes.iter() {
-            let shelf = shelves.entry(key.shelf()).or_default();
-            let held = shelf.entry(key.clone()).or_insert(Versioned::ABSENT);
+            let held = shelves.of_mut(key).entry(key.clone()).or_insert(Versioned::ABSENT);
             *held = Versioned { version: held.version + 1, record: Some(record.clone()) };
         }
         self.commits.set(self.commits.get() + u64::from(!writes.is_empty()));
@@ -110,14 +113,32 @@ impl Store for MemoryStore {
     }
 }
 
-fn held<'a>(shelves: &'a Shelves, key: &RecordKey) -> Option<&'a Versioned> {
-    shelves.get(&key.shelf())?.get(key)
+impl Shelves {
+    fn held(&self, key: &RecordKey) -> Option<&Versioned> {
+        let records = match key.shelf() {
+            Shelf::Intents => &self.intents,
+            Shelf::Payloads => &self.payloads,
+            Shelf::Journal => &self.journal,
+            Shelf::Contracts => &self.contracts,
+            Shelf::Meta => &self.meta,
+        };
+        records.get(key)
+    }
+
+    fn of_mut(&mut self, key: &RecordKey) -> &mut Records {
+        match key.shelf() {
+            Shelf::Intents => &mut self.intents,
+            Shelf::Payloads => &mut self.payloads,
+            Shelf::Journal => &mut self.journal,
+            Shelf::Contracts => &mut self.contracts,
+            Shelf::Meta => &mut self.meta,
+        }
+    }
 }
 
 /// Those that can be read, in the order of ids.
 fn intents(shelves: &Shelves) -> impl Iterator<Item = &Shared<IntentRecord>> {
-    let all = shelves.get(&Shelf::Intents).into_iter().flat_map(BTreeMap::values);
-    all.filter_map(|held| match &held.record {
+    shelves.intents.values().filter_map(|held| match &held.record {
         Some(Record::Intent(intent)) => Some(intent),
         _ => None,
     })
@@ -127,6 +148,10 @@ fn intents(shelves: &Shelves) -> impl Iterator<Item = &Shared<IntentRecord>> {
 fn takes_a_head(shelves: &Shelves, writes: &Writes, record: &Record) -> bool {
     let Record::Intent(new) = record else { return false };
     let Some(head) = &new.head_reference else { return false };
+    let before = shelves.held(&RecordKey::Intent(new.id.clone())).and_then(|held| held.record.as_ref());
+    if matches!(before, Some(Record::Intent(old)) if old.head_reference.as_ref() == Some(head)) {
+        return false;
+    }
     let after = |old: &IntentRecord| match writes.get(&RecordKey::Intent(old.id.clone())) {
         Some(Record::Intent(written)) => written.head_reference.as_ref() == Some(head),
         _ => old.head_reference.as_ref() == Some(head),

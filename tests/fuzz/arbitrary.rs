@@ -24,8 +24,8 @@ use super::contracts;
 
 /// A record and the key that it lies under.
 pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
-    let id = || text().prop_map(|name| IntentId(name.into()));
-    let hash = || text().prop_map(|name| ScopeHash(name.into()));
+    let id = || text().prop_map(IntentId::from);
+    let hash = || text().prop_map(ScopeHash::from);
     prop_oneof![
         1 => clock().prop_map(|clock| (RecordKey::Clock, Record::Clock(clock))),
         1 => (hash(), number(), number()).prop_map(|(scope, submitted, open)| {
@@ -40,7 +40,7 @@ pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
             (RecordKey::Journal(entry.intent.clone(), entry.sequence), Record::Journal(Shared::new(entry)))
         }),
         2 => (text(), contracts::contract()).prop_map(|(hash, contract)| {
-            (RecordKey::Contract(ContractHash(hash.into())), Record::Contract(Rc::new(contract)))
+            (RecordKey::Contract(ContractHash::from(hash)), Record::Contract(Rc::new(contract)))
         }),
         1 => (text(), origin().boxed()).prop_map(|(name, origin)| (RecordKey::Origin(name), Record::Origin(Shared::new(origin)))),
     ]
@@ -141,7 +141,7 @@ pub(crate) fn reading() -> impl Strategy<Value = AttemptReading> {
 pub(crate) fn attempt_state() -> impl Strategy<Value = AttemptState> {
     let ended =
         (stamp(), text(), reading().boxed(), of(number())).prop_map(|(ended, fact, reading, retry_after_ms)| {
-            AttemptState::Ended { ended, fact: ChangeId(fact.into()), reading, retry_after_ms }
+            AttemptState::Ended { ended, fact: ChangeId::from(fact), reading, retry_after_ms }
         });
     prop_oneof![
         1 => Just(AttemptState::Open),
@@ -156,7 +156,7 @@ pub(crate) fn history() -> impl Strategy<Value = History> {
         |(number, fence, correlation, started, state)| Attempt {
             number: number % 24,
             fence,
-            correlation: ChangeId(correlation.into()),
+            correlation: ChangeId::from(correlation),
             started,
             state,
         },
@@ -242,8 +242,8 @@ fn claim() -> impl Strategy<Value = Claim> {
     let purpose = select(vec![Purpose::Send, Purpose::Poll, Purpose::Reconcile, Purpose::Deliver]);
     (text(), text(), purpose, number(), any::<bool>(), number()).prop_map(
         |(owner, nonce, purpose, lease_until_ms, lock_held, unexplained_ms)| Claim {
-            owner: RealmId(owner.into()),
-            nonce: ChangeId(nonce.into()),
+            owner: RealmId::from(owner),
+            nonce: ChangeId::from(nonce),
             purpose,
             lease_until_ms,
             lock_held,
@@ -264,7 +264,7 @@ fn polling() -> impl Strategy<Value = Polling> {
     (text(), any::<u32>(), of(text())).prop_map(|(url, looks, last)| Polling {
         url,
         looks,
-        last: last.map(|name| ChangeId(name.into())),
+        last: last.map(ChangeId::from),
     })
 }
 
@@ -272,13 +272,13 @@ fn reconciling() -> impl Strategy<Value = Reconciling> {
     (any::<bool>(), any::<u32>(), of(text())).prop_map(|(asked, looks, last)| Reconciling {
         asked,
         looks,
-        last: last.map(|name| ChangeId(name.into())),
+        last: last.map(ChangeId::from),
     })
 }
 
 fn delivery() -> impl Strategy<Value = Delivery> {
     (text(), of(number()), any::<u32>(), of(stamp())).prop_map(|(realm, due_at_ms, tries, acknowledged)| Delivery {
-        submitted_by: RealmId(realm.into()),
+        submitted_by: RealmId::from(realm),
         due_at_ms,
         tries,
         acknowledged,
@@ -305,8 +305,8 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
         let (state, due_at_ms, floor_at_ms, claim, fence, history, first_sent, window) = standing;
         let (polling, reconciling, delivery, predecessor, successor, contradicted, journal_entries) = after;
         IntentRecord {
-            id: IntentId(id.into()),
-            scope: ScopeHash(scope.into()),
+            id: IntentId::from(id),
+            scope: ScopeHash::from(scope),
             operation,
             reference,
             head_reference,
@@ -316,7 +316,7 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             key,
             carrier,
             has_lookup,
-            contract: ContractHash(contract.into()),
+            contract: ContractHash::from(contract),
             fingerprint: Fingerprint(fingerprint.into()),
             request,
             expires_in_ms,
@@ -331,8 +331,8 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             polling,
             reconciling,
             delivery,
-            predecessor: predecessor.map(|name| IntentId(name.into())),
-            successor: successor.map(|name| IntentId(name.into())),
+            predecessor: predecessor.map(IntentId::from),
+            successor: successor.map(IntentId::from),
             contradicted,
             journal_entries,
         }
@@ -341,7 +341,7 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
 
 fn journal_entry() -> impl Strategy<Value = JournalEntry> {
     (text(), number(), stamp(), journal_event().boxed()).prop_map(|(intent, sequence, at, event)| JournalEntry {
-        intent: IntentId(intent.into()),
+        intent: IntentId::from(intent),
         sequence,
         at,
         event,
@@ -356,8 +356,8 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
         (any::<u32>(), number(), text(), text()).prop_map(|(attempt, fence, owner, correlation)| Claimed {
             attempt,
             fence,
-            owner: RealmId(owner.into()),
-            correlation: ChangeId(correlation.into()),
+            owner: RealmId::from(owner),
+            correlation: ChangeId::from(correlation),
         }),
         any::<u32>().prop_map(|attempt| NotSent { attempt }),
         (any::<u32>(), number(), any::<bool>(), reading().boxed()).prop_map(|(attempt, fence, stale, reading)| Facts {
@@ -371,10 +371,10 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
         held().prop_map(|from| Resumed { from }),
         (number(), reading().boxed()).prop_map(|(fence, reading)| Polled { fence, reading }),
         (number(), finding).prop_map(|(fence, finding)| Reconciled { fence, finding }),
-        text().prop_map(|from| Adopted { from: ScopeHash(from.into()) }),
+        text().prop_map(|from| Adopted { from: ScopeHash::from(from) }),
         text().prop_map(|reason| Abandoned { reason }),
-        (text(), text()).prop_map(|(successor, reason)| Replaced { successor: IntentId(successor.into()), reason }),
-        text().prop_map(|predecessor| Replaces { predecessor: IntentId(predecessor.into()) }),
+        (text(), text()).prop_map(|(successor, reason)| Replaced { successor: IntentId::from(successor), reason }),
+        text().prop_map(|predecessor| Replaces { predecessor: IntentId::from(predecessor) }),
         text().prop_map(|state| Settled { state }),
         any::<bool>().prop_map(|ok| Delivered { ok }),
         (any::<u32>(), reading().boxed()).prop_map(|(attempt, reading)| Contradicted { attempt, reading }),

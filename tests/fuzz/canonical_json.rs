@@ -128,7 +128,7 @@ fn submit(body: String, carrier: Option<Carrier>, path: &str) -> Result<Submit, 
     };
     let context = SubmitContext {
         scope: &ScopeHash::of("user-1"),
-        realm: &RealmId("realm-a".into()),
+        realm: &RealmId::from("realm-a"),
         contract: &contract,
         destinations: &Destinations::new(&target, &[]).unwrap(),
     };

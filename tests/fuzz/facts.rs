@@ -32,8 +32,8 @@ fn whole(steps: &[Step], kept: &mut History) -> Vec<Attempt> {
     for step in steps {
         match step {
             Step::Open => {
-                let number = kept.open(7, ChangeId("nonce".into()), NOW);
-                let correlation = ChangeId("nonce".into());
+                let number = kept.open(7, ChangeId::from("nonce"), NOW);
+                let correlation = ChangeId::from("nonce");
                 all.push(Attempt { number, fence: 7, correlation, started: NOW, state: AttemptState::Open });
             }
             Step::End(at, state) => {
@@ -58,12 +58,12 @@ fn law_4_a_count_that_is_full_stays_full() {
     let mut history = History { folded_left: u32::MAX, folded_unknown: u32::MAX, ..History::default() };
     let ended = AttemptState::Ended {
         ended: NOW,
-        fact: ChangeId("fact".into()),
+        fact: ChangeId::from("fact"),
         reading: AttemptReading::Fault { fault: Fault::Timeout },
         retry_after_ms: None,
     };
     for _ in 0..=ATTEMPTS_KEPT {
-        let number = history.open(7, ChangeId("nonce".into()), NOW);
+        let number = history.open(7, ChangeId::from("nonce"), NOW);
         history.get_mut(number).unwrap().state = ended.clone();
     }
     assert_eq!((history.folded_left, history.folded_unknown), (u32::MAX, u32::MAX));
@@ -93,7 +93,7 @@ proptest! {
     fn law_4_no_count_of_a_history_runs_over(mut history in arbitrary::history(), opened in 1..2 * ATTEMPTS_KEPT) {
         let (left, unknown) = (history.folded_left, history.folded_unknown);
         for _ in 0..opened {
-            history.open(7, ChangeId("nonce".into()), NOW);
+            history.open(7, ChangeId::from("nonce"), NOW);
             prop_assert!(history.maybe_sent() && history.any_unknown());
             prop_assert!(history.folded_left >= left && history.folded_unknown >= unknown);
         }

@@ -128,13 +128,13 @@ fn id() -> IntentId {
 }
 
 fn realm() -> RealmId {
-    RealmId("realm-a".into())
+    RealmId::from("realm-a")
 }
 
 fn take(purpose: Purpose) -> Change {
     Change::Claim(TakeClaim {
         intent: id(),
-        nonce: ChangeId(format!("nonce-{purpose:?}").into()),
+        nonce: ChangeId::from(format!("nonce-{purpose:?}")),
         owner: realm(),
         scope: ScopeHash::of("user-1"),
         purpose,
@@ -150,7 +150,7 @@ fn facts(fact: &str, observation: Observation) -> Box<RecordFacts> {
         intent: id(),
         attempt: 1,
         fence: 1,
-        fact: ChangeId(fact.into()),
+        fact: ChangeId::from(fact),
         observation,
         answer: Some(Answer { status: 201, media_type: None, body: Some("{}".to_owned()), resource: None }),
         jitter: Jitter(0),
@@ -165,7 +165,7 @@ fn reply(status: u16, location: Option<&str>) -> Observation {
 
 /// Everything that anybody can ask about the intent.
 fn changes() -> Vec<Change> {
-    let (intent, fence, fact, jitter) = (id(), 1, ChangeId("late".into()), Jitter(0));
+    let (intent, fence, fact, jitter) = (id(), 1, ChangeId::from("late"), Jitter(0));
     let scope = ScopeHash::of;
     vec![
         take(Purpose::Send),
@@ -256,7 +256,7 @@ fn is_vital(key: &RecordKey) -> bool {
 fn run(ledger: &mut Ledger) -> Vec<Dispatch> {
     let settings = Settings {
         scope: ScopeHash::of("user-1"),
-        owner: RealmId("realm-b".into()),
+        owner: RealmId::from("realm-b"),
         jitter_seed: 7,
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: contract().contract.windows(),

@@ -130,7 +130,7 @@ impl Bench {
             intent: self.intent.clone(),
             attempt: grant.attempt.ok_or("a claim to send makes an attempt")?,
             fence: grant.fence,
-            fact: ChangeId(format!("fact-{}", self.attempts).into()),
+            fact: ChangeId::from(format!("fact-{}", self.attempts)),
             observation,
             answer,
             jitter: Jitter(u32::MAX / 2),
@@ -144,7 +144,7 @@ impl Bench {
         self.wall_ms = self.wall_ms.max(due_ms);
         let take = Change::Claim(TakeClaim {
             intent: self.intent.clone(),
-            nonce: ChangeId(format!("nonce-{}", self.attempts).into()),
+            nonce: ChangeId::from(format!("nonce-{}", self.attempts)),
             owner: realm(),
             scope: ScopeHash::of("user-1"),
             purpose: Purpose::Send,
@@ -208,7 +208,7 @@ impl Bench {
 }
 
 fn realm() -> RealmId {
-    RealmId("realm-a".into())
+    RealmId::from("realm-a")
 }
 
 /// A URL as the platform serialises it: braces in a path are escaped.

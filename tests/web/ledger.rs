@@ -32,7 +32,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
     let body = format!("{{\"amount\":{amount}}}");
     Submit {
         intent: IntentId::new(RandomBits([seed; 16])),
-        realm: RealmId("realm-a".into()),
+        realm: RealmId::from("realm-a"),
         scope: ScopeHash::of("ledger-test"),
         operation: "pay".to_owned(),
         reference: Some(reference.to_owned()),
@@ -139,7 +139,7 @@ async fn records_come_back_as_they_were_put() {
     let found = store.read(&[RecordKey::Intent(intent.id.clone()), RecordKey::Clock]).await.unwrap();
     assert_eq!(found[0], Versioned { version: 1, record: Some(Record::Intent(intent.clone())) });
     assert_eq!(found[1].record, Some(Record::Clock(LedgerClock::new(READING.wall_ms))));
-    let absent = store.read(&[RecordKey::Intent(IntentId("nobody".into()))]).await.unwrap();
+    let absent = store.read(&[RecordKey::Intent(IntentId::from("nobody"))]).await.unwrap();
     assert_eq!(absent[0], Versioned::ABSENT);
 }
 
@@ -159,7 +159,7 @@ async fn the_second_belt_refuses_another_head_for_one_reference() {
     let done = store.transact(&[change(1, "order-1", 5)], &readings(READING)).await.unwrap();
     let Ok(Applied::Submitted { intent, .. }) = &done.results[0] else { panic!("{:?}", done.results) };
     let mut thief = (**intent).clone();
-    thief.id = IntentId("another".into());
+    thief.id = IntentId::from("another");
     let writes: Writes = [(RecordKey::Intent(thief.id.clone()), Record::Intent(Shared::new(thief.clone())))].into();
     let refused = store.commit(&[(RecordKey::Intent(thief.id), 0)].into(), &writes).await;
     assert_eq!(refused, Err(StoreError::Aborted));
@@ -177,7 +177,7 @@ async fn law_8_what_cannot_be_read_is_kept_and_is_not_absent() {
     assert_eq!(outcome(submit(&queue, "order-1", 1)).await.unwrap_err(), "ledger_unreadable");
     queue.close();
     let store = IndexedDb::open("intento").await.unwrap();
-    let found = store.read(&[RecordKey::Intent(IntentId(id.into()))]).await.unwrap();
+    let found = store.read(&[RecordKey::Intent(IntentId::from(id))]).await.unwrap();
     assert_eq!(found[0].record, Some(Record::Undecodable));
     let scope = ScopeHash::of("unreadable");
     let name = RecordKey::Reference(ReferenceName::new(&scope, "pay", "order-1"));

@@ -33,7 +33,7 @@ async fn run(script: &str) {
 
 #[wasm_bindgen_test]
 async fn p2_4_one_realm_holds_a_lock_and_the_next_gets_it_when_it_is_released() {
-    let (mine, theirs, intent) = (Locks::default(), Locks::default(), IntentId("lock-1".into()));
+    let (mine, theirs, intent) = (Locks::default(), Locks::default(), IntentId::from("lock-1"));
     let first = ask(&mine, &intent, false);
     a_moment().await;
     let (refused, waits) = (ask(&theirs, &intent, false), Told::default());
@@ -52,7 +52,7 @@ async fn p2_4_one_realm_holds_a_lock_and_the_next_gets_it_when_it_is_released() 
 
 #[wasm_bindgen_test]
 async fn p2_5_who_ceases_to_wait_is_granted_nothing() {
-    let (mine, theirs, intent) = (Locks::default(), Locks::default(), IntentId("lock-2".into()));
+    let (mine, theirs, intent) = (Locks::default(), Locks::default(), IntentId::from("lock-2"));
     ask(&mine, &intent, false);
     a_moment().await;
     let waits = ask(&theirs, &intent, true);
@@ -69,7 +69,7 @@ async fn p2_5_who_ceases_to_wait_is_granted_nothing() {
 
 #[wasm_bindgen_test]
 async fn p2_5_a_stolen_lock_is_told_of_once() {
-    let (mine, intent) = (Locks::default(), IntentId("lock-3".into()));
+    let (mine, intent) = (Locks::default(), IntentId::from("lock-3"));
     let told = ask(&mine, &intent, false);
     a_moment().await;
     run("navigator.locks.request('intento/lock-3', { steal: true }, () => {})").await;
@@ -80,7 +80,7 @@ async fn p2_5_a_stolen_lock_is_told_of_once() {
 /// Insecure contexts have none, and opaque origins refuse (hazards T1, T5).
 #[wasm_bindgen_test]
 async fn t1_where_there_are_no_locks_that_is_said() {
-    let (mine, intent) = (Locks::default(), IntentId("lock-4".into()));
+    let (mine, intent) = (Locks::default(), IntentId::from("lock-4"));
     eval("Object.defineProperty(navigator, 'locks', { configurable: true, value: undefined })");
     let missing = ask(&mine, &intent, false);
     a_moment().await;

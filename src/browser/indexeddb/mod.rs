@@ -211,7 +211,7 @@ impl IndexedDb {
 
 fn readable_intent(row: &JsValue) -> Option<Shared<IntentRecord>> {
     let id = member(row, "id")?.as_string()?;
-    match decode(&RecordKey::Intent(IntentId(id.into())), row).record {
+    match decode(&RecordKey::Intent(IntentId::from(id)), row).record {
         Some(Record::Intent(intent)) => Some(intent),
         _ => None,
     }

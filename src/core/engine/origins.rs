@@ -1,5 +1,7 @@
 //! What this realm knows of its origins, and when it may probe them again.
 
+use std::rc::Rc;
+
 use crate::core::backoff::{Jitter, backoff_ms};
 use crate::core::limits::PROBE_FORBIDS_MAX_MS;
 use crate::core::map::SortedMap;
@@ -46,11 +48,13 @@ impl Origins {
     }
 
     /// Takes over what the ledger remembers.
-    pub(super) fn learn(&mut self, records: Vec<(String, Shared<OriginRecord>)>) {
-        for (origin, record) in records {
-            if let Some(known) = self.0.get_mut(&origin) {
-                known.record = record;
-            }
+    pub(super) fn learn_all(&mut self, records: Vec<(Rc<str>, Shared<OriginRecord>)>) {
+        records.into_iter().for_each(|(origin, record)| self.learn(&origin, record));
+    }
+
+    pub(super) fn learn(&mut self, origin: &str, record: Shared<OriginRecord>) {
+        if let Some(known) = self.0.get_mut(origin) {
+            known.record = record;
         }
     }
 

@@ -179,7 +179,7 @@ impl Engine {
         let next = match result {
             Ok(Applied::Recorded { intent: record, origin }) => {
                 let name = record.request.origin.clone();
-                self.origins.learn(vec![(name.clone(), origin)]);
+                self.origins.learn(&name, origin);
                 if self.origins.needs_check(&name) {
                     self.effects.push(Effect::Probe { origin: name });
                 }

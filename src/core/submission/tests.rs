@@ -39,7 +39,7 @@ fn change_with(contract: Contract, submission: Submission, key: RandomBits) -> R
     let scope = scope_hash(Some("user-1"))?;
     let context = SubmitContext {
         scope: &scope,
-        realm: &RealmId("realm-a".into()),
+        realm: &RealmId::from("realm-a"),
         contract: &contract,
         destinations: &destinations,
     };

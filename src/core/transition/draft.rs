@@ -14,6 +14,9 @@ use crate::core::record::{Counters, Overlay, Payload, Record, RecordKey, Referen
 use crate::core::shared::Shared;
 use crate::core::time::{LedgerClock, Reading, Stamp};
 
+/// Records: clock, intent, payload, journal, counters, origin.
+const MOST_CHANGES_WRITE: usize = 8;
+
 pub(super) struct Draft<'a> {
     overlay: &'a Overlay,
     writes: Writes,
@@ -51,7 +54,7 @@ impl<'a> Draft<'a> {
             }
         };
         let clock = stored.observe(reading);
-        let mut writes = Writes::new();
+        let mut writes = Writes::with_capacity(MOST_CHANGES_WRITE);
         writes.insert(RecordKey::Clock, Record::Clock(clock));
         Ok(Self {
             overlay,

@@ -177,7 +177,7 @@ fn submit(number: u8) -> Submit {
     let body = format!("{{\"amount\":{number}}}");
     Submit {
         intent: IntentId::new(bits(1)),
-        realm: RealmId("realm-a".into()),
+        realm: RealmId::from("realm-a"),
         scope: ScopeHash::of("user-1"),
         operation: "authorize-payment".to_owned(),
         reference: Some(format!("order-{number}")),
@@ -209,8 +209,8 @@ fn snapshot(contract: Contract) -> ContractSnapshot {
 fn take(id: &IntentId, nonce: &str) -> TakeClaim {
     TakeClaim {
         intent: id.clone(),
-        nonce: ChangeId(nonce.into()),
-        owner: RealmId("realm-a".into()),
+        nonce: ChangeId::from(nonce),
+        owner: RealmId::from("realm-a"),
         scope: ScopeHash::of("user-1"),
         purpose: Purpose::Send,
         lock: None,
@@ -234,7 +234,7 @@ fn facts(grant: &Grant, fact: &str, observation: Observation) -> RecordFacts {
         intent: grant.intent.id.clone(),
         attempt: grant.attempt.unwrap(),
         fence: grant.fence,
-        fact: ChangeId(fact.into()),
+        fact: ChangeId::from(fact),
         observation,
         answer,
         jitter: Jitter(u32::MAX / 2),

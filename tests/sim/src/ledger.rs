@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::rc::Rc;
 
 use intento::core::input::{DuePage, Input};
 use intento::core::intent::IntentRecord;
@@ -79,6 +80,7 @@ impl LedgerFault {
 #[derive(Debug, Default)]
 pub struct Ledger {
     store: MemoryStore,
+    origin: Origin,
     /// Of the commits to come.
     faults: RefCell<VecDeque<LedgerFault>>,
     /// Of the operations with these numbers, those that can fail so.
@@ -96,7 +98,20 @@ pub struct Ledger {
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
     /// What it held in the last minute, from when on; empty unless it is weak.
-    past: VecDeque<(u64, BTreeMap<RecordKey, Versioned>)>,
+    past: VecDeque<(u64, MemoryStore)>,
+}
+
+/// The names of the one origin and of its record: every query needs them.
+#[derive(Debug)]
+struct Origin {
+    name: Rc<str>,
+    key: RecordKey,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { name: ORIGIN.into(), key: RecordKey::Origin(ORIGIN.to_owned()) }
+    }
 }
 
 /// How much a weak tier may lose when its browser is killed (measured in Chromium: up to about a minute).
@@ -119,7 +134,7 @@ impl Ledger {
 
     /// After a commit to a weak tier: that it is in is not that it stays in.
     pub fn remember(&mut self, now_ms: u64) {
-        self.past.push_back((now_ms, self.records()));
+        self.past.push_back((now_ms, self.store.clone()));
         while self.past.get(1).is_some_and(|(since_ms, _)| since_ms + WEAK_LOSES_MS < now_ms) {
             self.past.pop_front();
         }
@@ -128,8 +143,7 @@ impl Ledger {
     /// The browser was killed: a weak tier is as it was at `at_ms`, or as far back as it goes.
     pub fn lose_since(&mut self, at_ms: u64) {
         self.past.retain(|(since_ms, _)| *since_ms <= at_ms);
-        let kept = self.past.back().map(|(_, records)| records.clone()).unwrap_or_default();
-        self.store = MemoryStore::from(kept);
+        self.store = self.past.back().map(|(_, kept)| kept.clone()).unwrap_or_default();
         self.written.borrow_mut().clear();
     }
 
@@ -172,10 +186,10 @@ impl Ledger {
     }
 
     pub fn intent(&self, id: &IntentId) -> Option<Shared<IntentRecord>> {
-        match self.record(&RecordKey::Intent(id.clone())) {
-            Some(Record::Intent(intent)) => Some(intent),
+        self.store.look(&RecordKey::Intent(id.clone()), |record| match record {
+            Record::Intent(intent) => Some(intent.clone()),
             _ => None,
-        }
+        })
     }
 
     pub fn intents(&self) -> Vec<Shared<IntentRecord>> {
@@ -183,21 +197,23 @@ impl Ledger {
     }
 
     pub fn clock(&self) -> Option<LedgerClock> {
-        match self.record(&RecordKey::Clock) {
-            Some(Record::Clock(clock)) => Some(clock),
+        self.store.look(&RecordKey::Clock, |record| match record {
+            Record::Clock(clock) => Some(*clock),
             _ => None,
-        }
+        })
     }
 
     pub fn take_written(&self) -> Vec<Shared<IntentRecord>> {
         self.written.take()
     }
 
-    fn origins(&self) -> Vec<(String, Shared<OriginRecord>)> {
-        match self.record(&RecordKey::Origin(ORIGIN.to_owned())) {
-            Some(Record::Origin(record)) => vec![(ORIGIN.to_owned(), record)],
-            _ => Vec::new(),
-        }
+    /// What is known of origins: there is one.
+    fn origins(&self) -> Vec<(Rc<str>, Shared<OriginRecord>)> {
+        let found = self.store.look(&self.origin.key, |record| match record {
+            Record::Origin(origin) => Some(origin.clone()),
+            _ => None,
+        });
+        found.map(|record| (self.origin.name.clone(), record)).into_iter().collect()
     }
 
     /// Counts an operation. What becomes of it instead, if something does.

@@ -87,7 +87,7 @@ fn commit(batch: &[(Ticket, Change)], to: &mut impl Hasher) {
 fn send(dispatch: &Dispatch, to: &mut impl Hasher) {
     let Dispatch { intent, attempt, method, url, headers, body, deadline_ms, .. } = dispatch;
     (intent, attempt, method, url, headers, body, deadline_ms).hash(to);
-    (&dispatch.fact_headers, &dispatch.fact_pointers, &dispatch.response_at).hash(to);
+    (dispatch.contract.fact_headers(), dispatch.contract.fact_pointers(), &dispatch.response_at).hash(to);
 }
 
 fn told(result: &Result<Applied, CommitError>, to: &mut impl Hasher) {

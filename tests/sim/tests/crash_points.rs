@@ -138,7 +138,7 @@ impl Payment {
         let tab = world.open();
         if self.client == ClientPoint::Unstored {
             // A transaction is under way, and the decision has to wait for the next.
-            world.steer(tab, Change::Cancel(IntentId("nobody".into())));
+            world.steer(tab, Change::Cancel(IntentId::from("nobody")));
         }
         let ticket = world.submit(tab, ORDER);
         let (client, end_ms) = (self.client, world.now_ms + HOUR);

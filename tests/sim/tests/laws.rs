@@ -310,7 +310,7 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     world.run_for(SECOND);
     let stored = world.ledger.clock().unwrap();
     let reading = Reading { wall_ms: stored.wall_ms + HOUR, followed: None, locks_lost: 0 };
-    let unknown = Change::Cancel(IntentId("nobody".into()));
+    let unknown = Change::Cancel(IntentId::from("nobody"));
     let told = sim::world::now(world.ledger.transact(&[unknown], &(Rc::new(move || reading) as Readings))).unwrap();
     assert_eq!(told.results, [Err(Refusal::UnknownIntent)]);
     assert_eq!(told.clock, Some(stored.observe(reading)));

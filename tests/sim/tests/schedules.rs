@@ -58,7 +58,7 @@ fn two_submits_in_one_batch() {
     let mut world = World::new(2);
     let tab = world.open();
     // While a transaction runs, what is submitted gathers.
-    world.steer(tab, Change::Cancel(IntentId("nobody".into())));
+    world.steer(tab, Change::Cancel(IntentId::from("nobody")));
     let commits = world.counts.commits;
     let tickets = [world.submit(tab, 1), world.submit(tab, 1)];
     until(&mut world, |world| tickets.iter().all(|ticket| world.done.contains_key(ticket)));

@@ -40,7 +40,7 @@ proptest! {
 fn a_delete_is_a_repeat_only_if_something_left_before() {
     let gone = || AttemptState::Ended {
         ended: at(0),
-        fact: ChangeId("f".into()),
+        fact: ChangeId::from("f"),
         reading: reading(json(404)),
         retry_after_ms: None,
     };
@@ -64,7 +64,7 @@ fn any_state() -> impl Strategy<Value = AttemptState> {
     });
     let fault = proptest::sample::select(vec![Fault::Network, Fault::Timeout, Fault::Redirected, Fault::Truncated]);
     let ended =
-        |reading| AttemptState::Ended { ended: at(0), fact: ChangeId("f".into()), reading, retry_after_ms: None };
+        |reading| AttemptState::Ended { ended: at(0), fact: ChangeId::from("f"), reading, retry_after_ms: None };
     prop_oneof![
         1 => Just(AttemptState::Open),
         1 => Just(AttemptState::NotSent { ended: at(0) }),
@@ -76,7 +76,7 @@ fn any_state() -> impl Strategy<Value = AttemptState> {
 fn history(states: Vec<AttemptState>) -> History {
     let mut history = History::default();
     for (number, state) in (1_u64..).zip(states) {
-        history.open(number, ChangeId(format!("nonce-{number}").into()), at(number));
+        history.open(number, ChangeId::from(format!("nonce-{number}")), at(number));
         if let Some(attempt) = history.attempts.last_mut() {
             attempt.state = state;
         }

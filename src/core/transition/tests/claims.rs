@@ -99,7 +99,7 @@ fn law_1_the_claim_records_the_attempt_before_it_is_sent() {
     let intent = bench.only();
     assert_eq!(*grant.intent, intent, "what is granted is what is stored");
     assert_eq!(intent.history.attempts[0].state, AttemptState::Open);
-    assert_eq!(intent.history.attempts[0].correlation, ChangeId("n".into()));
+    assert_eq!(intent.history.attempts[0].correlation, ChangeId::from("n"));
     assert!(intent.maybe_sent() && intent.history.any_unknown());
     assert_eq!(grant.body, submit(1).body);
     let cancelled = bench.apply(&Change::Cancel(intent.id));
@@ -354,7 +354,7 @@ fn law_5_a_stale_guard_clears_its_attempt_and_nothing_else() {
     let quick = bench.claim(&id, "b");
     bench.apply(&not_sent(&slow)).unwrap();
     let intent = bench.only();
-    assert_eq!(intent.claim.map(|claim| claim.nonce), Some(ChangeId("b".into())), "the live claim stays");
+    assert_eq!(intent.claim.map(|claim| claim.nonce), Some(ChangeId::from("b")), "the live claim stays");
     assert!(intent.first_sent.is_some());
     bench.apply(&not_sent(&quick)).unwrap();
     assert_eq!((bench.only().state, bench.only().first_sent), (State::Queued, None));

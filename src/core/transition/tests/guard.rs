@@ -22,9 +22,9 @@ fn id() -> IntentId {
 /// Terms of one claim, by the windows of the contract that the queue has now.
 fn terms(nonce: &str, windows: Windows) -> Terms {
     Terms {
-        owner: RealmId("realm-a".into()),
+        owner: RealmId::from("realm-a"),
         scope: ScopeHash::of("user-1"),
-        nonce: ChangeId(nonce.into()),
+        nonce: ChangeId::from(nonce),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows,
         prepares: false,

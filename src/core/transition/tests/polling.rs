@@ -28,7 +28,7 @@ fn look(bench: &mut Bench, facts: Facts) -> IntentRecord {
         intent: submit(1).intent,
         attempt: grant.intent.history.total,
         fence: grant.fence,
-        fact: ChangeId(nonce.into()),
+        fact: ChangeId::from(nonce),
         observation: Observation::Reply(facts),
         answer: Some(answer),
         jitter: Jitter(0),

@@ -32,7 +32,7 @@ fn tell(bench: &mut Bench, fact: &str, fence: u64, found: Found) -> IntentRecord
     let change = Change::Reconciled(Box::new(Reconciled {
         intent: id(),
         fence,
-        fact: ChangeId(fact.into()),
+        fact: ChangeId::from(fact),
         found,
         answer: Some(answer),
         jitter: Jitter(u32::MAX / 2),

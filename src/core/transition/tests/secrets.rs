@@ -46,9 +46,9 @@ fn law_11_debug_shows_no_secret() {
     let now = Snapshot::of(&record, &stamp);
     let credentials = Credentials(vec![("authorization".to_owned(), format!("Bearer {CANARY}-token"))]);
     let terms = Terms {
-        owner: RealmId("realm-a".into()),
+        owner: RealmId::from("realm-a"),
         scope: ScopeHash::of("user-1"),
-        nonce: ChangeId("nonce-1".into()),
+        nonce: ChangeId::from("nonce-1"),
         attempt_ms: ATTEMPT_DEADLINE_MS,
         windows: generic().windows(),
         prepares: false,
@@ -58,8 +58,7 @@ fn law_11_debug_shows_no_secret() {
     let mut shown = vec![format!("{run:?}"), format!("{:?}", run.reached(true))];
     shown.push(format!("{:?} {run:?}", run.authorized(credentials.clone(), terms.clone())));
     shown.push(format!("{:?} {run:?}", run.claimed(grant.clone(), &terms, &stamp, Jitter(0))));
-    shown
-        .push(format!("{:?}", run.fetched(facts.observation.clone(), answer.clone(), ChangeId("f".into()), Jitter(0))));
+    shown.push(format!("{:?}", run.fetched(facts.observation.clone(), answer.clone(), ChangeId::from("f"), Jitter(0))));
     let dispatch = Dispatch {
         intent: record.id.clone(),
         attempt: 1,
@@ -68,8 +67,7 @@ fn law_11_debug_shows_no_secret() {
         headers: submit.request.headers.clone(),
         body: submit.body.clone().map(|body| body.content),
         deadline_ms: 1,
-        fact_headers: Vec::new(),
-        fact_pointers: Vec::new(),
+        contract: grant.contract.clone(),
         response_at: None,
     };
     let change = Change::Record(Box::new(facts));

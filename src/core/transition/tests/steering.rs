@@ -180,6 +180,6 @@ fn p7_3_only_credentials_that_were_not_refused_claim_what_is_held_for_them() {
     let Ok(Applied::Claimed(grant)) = bench.apply(&Change::Claim(fresh.clone())) else { panic!() };
     assert_eq!(grant.attempt, Some(2), "a new attempt, with a higher fence");
     bench.tell(&grant, Observation::Fault(Fault::Redirected));
-    let other_hold = TakeClaim { nonce: ChangeId("d".into()), ..fresh };
+    let other_hold = TakeClaim { nonce: ChangeId::from("d"), ..fresh };
     assert!(matches!(bench.apply(&Change::Claim(other_hold)), Err(Refusal::WrongState(_))), "held for another reason");
 }

@@ -16,9 +16,11 @@
 //! | [`trace`] | what left the core, as one number |
 //! | `run`, `shrink`, [`story`] | many seeds, from the command line; a failure cut down to what it takes, and told |
 //! | [`decisions`] | what the app decides |
+//! | [`agenda`] | what will happen, in order |
 //! | [`chance`] | throws of a seed |
 //! | `bugs` | mistakes made on purpose, for the laws to catch |
 
+pub mod agenda;
 #[cfg(feature = "bugs")]
 mod bugs;
 pub mod chance;

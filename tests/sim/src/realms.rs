@@ -1,5 +1,8 @@
 //! The realms of a world: tabs that open, close, reload and freeze, and what the device does to all of them.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use intento::core::change::ContractSnapshot;
 use intento::core::engine::{Engine, Settings};
 use intento::core::input::{Input, Wake};
@@ -30,6 +33,17 @@ impl Realm {
     }
 }
 
+/// The hash of a scope. Made once a thread: lives are short.
+pub(crate) fn scope_hash(scope: &str) -> ScopeHash {
+    thread_local! {
+        static MADE: RefCell<BTreeMap<String, ScopeHash>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    MADE.with_borrow_mut(|made| match made.get(scope) {
+        Some(hash) => hash.clone(),
+        None => made.entry(scope.to_owned()).or_insert(ScopeHash::of(scope)).clone(),
+    })
+}
+
 impl World {
     /// Opens a queue in a new realm and lets it start.
     pub fn open(&mut self) -> RealmNo {
@@ -50,8 +64,8 @@ impl World {
         let later = self.deployed.clone().filter(|_| self.dice.one_in(2));
         let contract = later.unwrap_or_else(|| self.contract.clone());
         let mut settings = Settings {
-            scope: ScopeHash::of(scope),
-            owner: RealmId(format!("realm-{realm}").into()),
+            scope: scope_hash(scope),
+            owner: RealmId::from(format!("realm-{realm}")),
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
             attempt_ms: ATTEMPT_MS,
             windows: contract.contract.windows(),

@@ -4,7 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::profile::Profile;
 use crate::schedule::{Ended, draw, live};
@@ -57,10 +58,10 @@ pub fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     panic::set_hook(Box::new(|_| {}));
-    let started = Instant::now();
+    let started_s = core_s();
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(asked.count as usize);
     let found = run(asked, threads);
-    let per_core_per_s = (asked.count as f64 / started.elapsed().as_secs_f64() / threads as f64) as u64;
+    let per_core_per_s = (asked.count as f64 / (core_s() - started_s)) as u64;
 
     for (seed, why) in found.unsafe_seeds.iter().chain(&found.stuck_seeds).take(SHOWN_MAX) {
         let profile = profile_of(asked, *seed);
@@ -93,6 +94,12 @@ fn hunt(given: impl Iterator<Item = String>) -> ExitCode {
 fn hunt(_: impl Iterator<Item = String>) -> ExitCode {
     eprintln!("this build has no bugs to switch on: `cargo xtask sim --bugs` makes one that has");
     ExitCode::from(4)
+}
+
+/// Seconds that this process has had of all cores together: what else the machine does says nothing of a life.
+fn core_s() -> f64 {
+    let had = clock_gettime(ClockId::ProcessCPUTime);
+    had.tv_sec as f64 + had.tv_nsec as f64 / 1e9
 }
 
 fn arguments(mut given: impl Iterator<Item = String>) -> Option<Asked> {

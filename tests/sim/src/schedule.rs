@@ -9,12 +9,12 @@ use intento::core::change::{Adopt, Applied, Change, Replace};
 use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
-use intento::core::key::ScopeHash;
 use intento::core::shared::Shared;
 use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission};
 
 use crate::chance::Dice;
 use crate::profile::Profile;
+use crate::realms::scope_hash;
 use crate::world::{DAY, HOUR, MINUTE, POISON, RealmNo, SECOND, World};
 
 /// After the storm, everything must be terminal or held within this much virtual time. The longest way there is patience:
@@ -301,7 +301,7 @@ fn calm(world: &mut World) {
     world.go_online();
     // A queue that lived through all of it must find its way out of it by itself.
     for scope in SCOPES {
-        let open = |realm: &RealmNo| *world.engine(*realm).scope() == ScopeHash::of(scope);
+        let open = |realm: &RealmNo| *world.engine(*realm).scope() == scope_hash(scope);
         if !world.realms().iter().any(open) {
             world.open_as(scope);
         }
@@ -462,7 +462,7 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
 
 /// The guest signs in, where the account has a tab.
 fn adopt(world: &mut World) {
-    let [to, from] = SCOPES.map(ScopeHash::of);
+    let [to, from] = SCOPES.map(scope_hash);
     let realms = world.realms();
     let Some(realm) = realms.into_iter().find(|realm| *world.engine(*realm).scope() == to) else { return };
     let mut intents = world.ledger.intents();

@@ -16,6 +16,7 @@ use intento::core::record::Content;
 
 use crate::crash::{Mishaps, ServerPoint};
 use crate::profile::Profile;
+use crate::realms::scope_hash;
 use crate::world::{Event, ORIGIN, RealmNo, World};
 use decide::{Decision, End, Fingerprint, PastRetention, Policy, Record, Repetition, State, Token, decide};
 
@@ -316,7 +317,7 @@ impl World {
             return;
         }
         let now_ms = self.now_ms as i64;
-        let scope = self.scopes.get(&packet.realm).map(|scope| ScopeHash::of(scope));
+        let scope = self.scopes.get(&packet.realm).map(|scope| scope_hash(scope));
         if self.server.session.is_some() && self.server.session != scope {
             return self.reply(&packet, json(403), Said::Wait);
         }

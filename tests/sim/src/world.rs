@@ -1,6 +1,6 @@
 //! One device, its tabs, a network and a server in virtual time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -16,6 +16,7 @@ use intento::core::submission::{Destinations, Reference, StatedBody, Submission,
 use intento::core::time::Readings;
 use intento::ledger::store::{Store, commit_batch};
 
+use crate::agenda::Agenda;
 use crate::chance::Dice;
 use crate::decisions::{body, decision, target};
 use crate::laws::{Laws, Sending, under_lock};
@@ -67,14 +68,12 @@ pub struct World {
     pub(crate) scopes: BTreeMap<RealmNo, String>,
     destinations: Destinations,
     submits: u64,
-    /// By time, and in the order they were made.
-    events: BTreeMap<(u64, u64), Box<Event>>,
-    events_made: u64,
+    agenda: Agenda<Event>,
     /// Submits of which the caller was told nothing yet.
     unsettled: BTreeMap<u64, Box<Submit>>,
     /// What callers were told of their tickets.
     pub done: BTreeMap<u64, Result<Applied, CommitError>>,
-    /// What the app was told: realm, intent, durable.
+    /// What the app was told, in a story: realm, intent, durable.
     pub told: Vec<(RealmNo, Shared<IntentRecord>, bool)>,
     pub counts: Counts,
     /// Everything takes 1 ms, or up to this much if larger.
@@ -108,6 +107,8 @@ pub struct World {
     /// Is the ledger of a weak tier?
     pub weak: bool,
     pub storm: Storm,
+    /// A drawn life, and no story: nobody asks what the app was told.
+    drawn: bool,
     /// Timers in a row that brought nothing but probes.
     idle_timers: u32,
     pub tally: Tally,
@@ -178,8 +179,7 @@ impl World {
             scopes: BTreeMap::new(),
             destinations: Destinations::new(&target(), &[]).unwrap(),
             submits: 0,
-            events: BTreeMap::new(),
-            events_made: 0,
+            agenda: Agenda::default(),
             unsettled: BTreeMap::new(),
             done: BTreeMap::new(),
             told: Vec::new(),
@@ -201,6 +201,7 @@ impl World {
             deployed: None,
             weak: false,
             storm: Storm::default(),
+            drawn: false,
             idle_timers: 0,
             tally: Tally::default(),
             thawed: BTreeSet::new(),
@@ -223,6 +224,7 @@ impl World {
         world.has_locks = !world.dice.one_in(4);
         world.deployed = world.dice.one_in(4).then(|| profile.later_contract());
         world.weak = world.dice.one_in(8);
+        world.drawn = true;
         world
     }
 
@@ -257,7 +259,7 @@ impl World {
 
     fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
         let scope = self.realms[&realm].engine.scope().clone();
-        let owner = RealmId(format!("realm-{realm}").into());
+        let owner = RealmId::from(format!("realm-{realm}"));
         let contract = self.realms[&realm].contract.clone();
         let context =
             SubmitContext { scope: &scope, realm: &owner, contract: &contract, destinations: &self.destinations };
@@ -333,11 +335,10 @@ impl World {
         self.idle_timers = 0;
         while !holds(self) {
             self.doze(until_ms);
-            assert!(self.events_made < EVENTS_MAX, "seed {}: law 12: there is no end to it", self.seed);
-            let event = self.events.keys().next().map(|(at_ms, _)| *at_ms);
-            let awake = self.realms.iter().filter(|(_, realm)| realm.frozen.is_none());
-            let wake = awake.map(|(number, realm)| (realm.wake_at_ms, *number)).min();
-            let next = event.into_iter().chain(wake.map(|(at_ms, _)| at_ms)).min();
+            assert!(self.agenda.added() < EVENTS_MAX, "seed {}: law 12: there is no end to it", self.seed);
+            let event = self.agenda.next_ms();
+            let wake = self.next_timer(event.unwrap_or(u64::MAX));
+            let next = wake.map(|(at_ms, _)| at_ms).or(event);
             let Some(at_ms) = next.filter(|at_ms| *at_ms <= until_ms) else {
                 self.now_ms = until_ms;
                 return holds(self);
@@ -345,10 +346,10 @@ impl World {
             self.now_ms = self.now_ms.max(at_ms);
             self.storm.now_ms = self.now_ms;
             match wake {
-                Some((wake_at_ms, realm)) if event.is_none_or(|event| wake_at_ms < event) => self.timer(realm),
-                _ => {
-                    if let Some((_, event)) = self.events.pop_first() {
-                        self.happen(*event);
+                Some((_, realm)) => self.timer(realm),
+                None => {
+                    if let Some(event) = self.agenda.pop() {
+                        self.happen(event);
                     }
                 }
             }
@@ -356,10 +357,26 @@ impl World {
         true
     }
 
+    /// The first timer that fires before then, and whose it is.
+    fn next_timer(&self, before_ms: u64) -> Option<(u64, RealmNo)> {
+        let mut first = None;
+        let mut first_ms = before_ms;
+        for (number, realm) in &self.realms {
+            if realm.frozen.is_none() && realm.wake_at_ms < first_ms {
+                first_ms = realm.wake_at_ms;
+                first = Some((first_ms, *number));
+            }
+        }
+        first
+    }
+
     /// Passes over what would be nothing but failing probes, thousands of them in days without network: timers whose time
     /// comes meanwhile fire late, as they do on a device that sleeps. In stories it stays awake.
     fn doze(&mut self, until_ms: u64) {
-        let idle = self.storm.blows() && !self.network.up && self.idle_timers >= IDLE_TIMERS && self.events.is_empty();
+        let idle = self.storm.blows()
+            && !self.network.up
+            && self.idle_timers >= IDLE_TIMERS
+            && self.agenda.next_ms().is_none();
         if idle && self.now_ms + AWAKE_MS < until_ms {
             self.now_ms = until_ms - AWAKE_MS;
         }
@@ -470,7 +487,7 @@ impl World {
         }
         let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
-        let effects = VecDeque::from(realm.engine.take_effects());
+        let effects = realm.engine.take_effects();
         let wake_in_ms = realm.engine.wake_in_ms();
         realm.wake_at_ms = self.now_ms.saturating_add(wake_in_ms);
         self.trace.wakes(self.now_ms, number, wake_in_ms);
@@ -581,7 +598,9 @@ impl World {
             Effect::Changed { intent, durable, .. } => {
                 let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
                 assert!(!durable || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
-                self.told.push((realm, intent, durable));
+                if !self.drawn {
+                    self.told.push((realm, intent, durable));
+                }
             }
             Effect::Nudge(intent) => {
                 let others = if self.messages_lost { Vec::new() } else { self.realms() };
@@ -622,18 +641,18 @@ impl World {
                 || matches!(event, Event::Transaction(of, batch) if *of == realm
                     && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
         };
-        self.events.values().any(|event| theirs(event))
+        self.agenda.iter().any(theirs)
     }
 
     /// What is going to happen.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &Event> {
-        self.events.values().map(Box::as_ref)
+        self.agenda.iter()
     }
 
     /// Is a commit of this tab under way?
     pub(crate) fn is_committing(&self, realm: RealmNo) -> bool {
         let theirs = |event: &Event| matches!(event, Event::Transaction(of, ..) | Event::Input(of, Input::Committed { .. }) if *of == realm);
-        self.events.values().any(|event| theirs(event))
+        self.agenda.iter().any(theirs)
     }
 
     /// Has this tab claimed an intent to send it, and does not know yet?
@@ -643,7 +662,7 @@ impl World {
             matches!(event, Event::Input(of, Input::Committed { results, .. }) if *of == realm
                 && results.iter().any(|(_, result)| result.as_ref().is_ok_and(to_send)))
         };
-        self.events.values().any(|event| theirs(event))
+        self.agenda.iter().any(theirs)
     }
 
     /// Does an intent wait that nobody has claimed?
@@ -667,8 +686,7 @@ impl World {
     }
 
     pub(crate) fn at(&mut self, at_ms: u64, event: Event) {
-        self.events_made += 1;
-        self.events.insert((at_ms, self.events_made), Box::new(event));
+        self.agenda.add(at_ms, event);
     }
 
     /// The device's wall clock.

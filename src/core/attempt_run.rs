@@ -18,7 +18,7 @@ use super::time::Stamp;
 use super::window::{ServerDate, may_start};
 
 /// One attempt of one intent in this realm.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AttemptRun {
     intent: IntentId,
     step: Step,
@@ -53,7 +53,7 @@ impl Errand {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Step {
     Reaching,
     Locking,
@@ -68,7 +68,7 @@ enum Step {
 }
 
 /// What an attempt on the wire must remember, to be judged even if the ledger is gone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Flight {
     pub intent: Shared<IntentRecord>,
     pub contract: Rc<Contract>,

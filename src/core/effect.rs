@@ -11,7 +11,7 @@ use super::key::IntentId;
 use super::record::Content;
 use super::shared::Shared;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Effect {
     /// Make these durable in one transaction, in this order, with [`Engine::reading`](super::engine::Engine::reading) of
     /// the moment when the transaction decides. Answered by `Committed`.
@@ -48,6 +48,7 @@ pub enum Effect {
 }
 
 /// One request, ready to leave. `Debug` shows no URL, header or body (law 11).
+#[derive(Clone)]
 pub struct Dispatch {
     pub intent: IntentId,
     pub attempt: u32,

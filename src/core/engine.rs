@@ -50,7 +50,7 @@ pub struct Settings {
     pub handled: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Engine {
     settings: Settings,
     clock: RealmClock,
@@ -226,6 +226,11 @@ impl Engine {
             (!self.watched.is_empty()).then(|| (self.watched_at_ms + WATCH_INTERVAL_MS).saturating_sub(now)),
         ];
         waits.into_iter().flatten().min().unwrap_or(TIMER_MAX_MS).min(TIMER_MAX_MS)
+    }
+
+    /// Starts chance anew. For a search of all that can happen: chance must not tell two states apart.
+    pub fn reseed(&mut self, jitter_seed: u64) {
+        self.jitter = JitterSource::new(jitter_seed);
     }
 
     /// The ledger time at the last input.

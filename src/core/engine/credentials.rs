@@ -3,7 +3,7 @@
 use crate::core::key::IntentId;
 use crate::core::map::SortedMap;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CredentialsKnown(SortedMap<IntentId, Standing>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

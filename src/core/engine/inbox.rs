@@ -12,7 +12,7 @@ use crate::core::limits::{
 };
 use crate::core::map::SortedMap;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Inbox {
     /// Operations whose outcomes the app has a handler for.
     handled: Vec<String>,

@@ -9,10 +9,10 @@ use crate::core::reach::{OriginRecord, ProbeStanding, Reach, reach};
 use crate::core::shared::Shared;
 use crate::core::time::Stamp;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Origins(SortedMap<String, Origin>);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Origin {
     record: Shared<OriginRecord>,
     probing: bool,

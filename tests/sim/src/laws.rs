@@ -91,13 +91,43 @@ pub struct Sending<'a> {
     pub seed: u64,
 }
 
+/// What the first attempt of an intent put on the wire: every other must put the same (law 2).
 #[derive(Debug)]
-struct FirstSend {
+pub(crate) struct FirstSend {
     at_ms: u64,
     url: String,
     /// Without credentials.
     headers: Vec<(String, String)>,
     body: Option<Content>,
+}
+
+impl FirstSend {
+    pub(crate) fn of(dispatch: &Dispatch, at_ms: u64) -> Self {
+        let headers = without_credentials(dispatch).cloned().collect();
+        Self { at_ms, url: dispatch.url.clone(), headers, body: dispatch.body.clone() }
+    }
+
+    pub(crate) fn is_like(&self, dispatch: &Dispatch) -> bool {
+        self.url == dispatch.url && self.body == dispatch.body && without_credentials(dispatch).eq(&self.headers)
+    }
+}
+
+fn without_credentials(dispatch: &Dispatch) -> impl Iterator<Item = &(String, String)> {
+    dispatch.headers.iter().filter(|(name, _)| name != "authorization")
+}
+
+/// The realm that sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender<'a> {
+    pub(crate) realm: RealmNo,
+    /// Whose credentials it has.
+    pub(crate) scope: &'a ScopeHash,
+    /// The ledger's clock, as this realm follows it.
+    pub(crate) ledger_ms: u64,
+    /// Does it hold the intent's lock, for all that it can know?
+    pub(crate) has_lock: bool,
+    /// Can the device's realms disagree about the time?
+    pub(crate) clocks_disagree: bool,
 }
 
 impl Laws {
@@ -114,28 +144,16 @@ impl Laws {
     pub fn before_send(&mut self, sending: &Sending<'_>) {
         let &Sending { ledger, locks, now_ms, realm, scope, ledger_ms, dispatch, seed, .. } = sending;
         let intent = ledger.intent(&dispatch.intent).unwrap_or_else(|| panic!("seed {seed}: law 1: sent unstored"));
-        let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == dispatch.attempt);
-        let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
-        assert_eq!(attempt.state, AttemptState::Open, "seed {seed}: law 1");
-        assert_eq!(&intent.scope, scope, "seed {seed}: law 9: sent by another scope's queue");
+        let has_lock = locks.holds(realm, &intent.id) || locks.is_stolen_unheard(realm, &intent.id);
+        let sender = Sender { realm, scope, ledger_ms, has_lock, clocks_disagree: self.clocks_disagree };
+        may_leave(&intent, sender, dispatch, seed);
         let refused = self.unauthorized.contains(&(realm, intent.id.clone()));
         assert!(!refused, "seed {seed}: law 9: sent without credentials of its scope");
-        assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
-        if !self.clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
-            let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
-            assert_eq!(*claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
-            assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
-            let theirs = locks.holds(realm, &intent.id) || locks.is_stolen_unheard(realm, &intent.id);
-            let has_lock = !claim.lock_held || theirs;
-            assert!(has_lock, "seed {seed}: P2.5: the claim has ended with its lock");
-            assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
-        }
         self.publishes(None, now_ms);
         self.after_a_freeze(realm, &intent, dispatch.attempt, seed);
         if !self.sends.contains_key(&intent.id) {
             self.reachable(ledger, realm, now_ms, seed);
         }
-        left_alone(&intent, attempt, ledger_ms, seed);
         self.same_bytes(&intent, sending);
         self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);
     }
@@ -230,17 +248,8 @@ impl Laws {
     /// Laws 2 and 7.
     fn same_bytes(&mut self, intent: &IntentRecord, sending: &Sending<'_>) {
         let &Sending { ledger, now_ms, dispatch, seed, .. } = sending;
-        let headers = || dispatch.headers.iter().filter(|(name, _)| name != "authorization");
-        let key = intent.carrier.header(&intent.key).expect("a key that travels in a header");
-        assert!(headers().any(|header| *header == key), "seed {seed}: law 2: the stored key travels");
-        let first = self.sent.entry(intent.id.clone()).or_insert_with(|| FirstSend {
-            at_ms: now_ms,
-            url: dispatch.url.clone(),
-            headers: headers().cloned().collect(),
-            body: dispatch.body.clone(),
-        });
-        let same = first.url == dispatch.url && first.body == dispatch.body && headers().eq(&first.headers);
-        assert!(same, "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
+        let first = self.sent.entry(intent.id.clone()).or_insert_with(|| FirstSend::of(dispatch, now_ms));
+        assert!(first.is_like(dispatch), "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
         let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
         let stored_ms = contract_of(ledger, intent).windows().smallest_ms();
         let in_time = ends_ms <= stored_ms.min(sending.contract.windows().smallest_ms());
@@ -405,6 +414,26 @@ fn left_alone(intent: &IntentRecord, attempt: &Attempt, ledger_ms: u64, seed: u6
     assert!(ended.at_ms + asked_ms <= ledger_ms, "seed {seed}: sent before the server's wait was over");
 }
 
+/// Laws 1, 2, 5 and 9: what must hold when an attempt leaves.
+pub(crate) fn may_leave(intent: &IntentRecord, sender: Sender<'_>, dispatch: &Dispatch, seed: u64) {
+    let Sender { realm, scope, ledger_ms, has_lock, clocks_disagree } = sender;
+    let key = intent.carrier.header(&intent.key).expect("a key that travels in a header");
+    assert!(without_credentials(dispatch).any(|header| *header == key), "seed {seed}: law 2: the stored key travels");
+    let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == dispatch.attempt);
+    let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
+    assert_eq!(attempt.state, AttemptState::Open, "seed {seed}: law 1");
+    assert_eq!(&intent.scope, scope, "seed {seed}: law 9: sent by another scope's queue");
+    assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
+    if !clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
+        let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
+        assert_eq!(*claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
+        assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
+        assert!(has_lock || !claim.lock_held, "seed {seed}: P2.5: the claim has ended with its lock");
+        assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");
+    }
+    left_alone(intent, attempt, ledger_ms, seed);
+}
+
 fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Rc<Contract> {
     match ledger.record(&RecordKey::Contract(intent.contract.clone())) {
         Some(Record::Contract(contract)) => contract,
@@ -413,7 +442,7 @@ fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Rc<Contract> {
 }
 
 /// What one record may never say.
-fn alone(intent: &IntentRecord, seed: u64) {
+pub(crate) fn alone(intent: &IntentRecord, seed: u64) {
     let sent = intent.maybe_sent();
     assert_eq!(sent, intent.first_sent.is_some(), "seed {seed}: {intent:?}");
     let unsent = matches!(intent.state, State::Queued | State::Cancelled | State::Expired);
@@ -445,7 +474,7 @@ fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq
 }
 
 /// What no change may do to a record.
-fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
+pub(crate) fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
     assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     let successor_stays = before.successor.is_none() || before.successor == after.successor;
@@ -513,10 +542,10 @@ impl World {
         let seed = self.seed;
         let excused = |key: &str| forgets(&self.server) && self.laws.excused.contains(key);
         for intent in self.ledger.intents().into_iter().filter(|intent| !excused(intent.key.expose())) {
-            // More than once is `after_effect`'s.
-            let paid = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0).min(1);
-            let said = || format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
+            let effects = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0);
             let unsure = self.laws.lost.contains(&intent.id);
+            agrees(&intent, effects, unsure, seed);
+            let said = || format!("seed {seed}: {:?}, {effects} effects, {:?}", intent.state, intent.history);
             let told = |what| self.server.has_said(intent.key.expose(), what);
             match &intent.state {
                 State::Succeeded { replay, evidence: Evidence::Reply } => {
@@ -535,15 +564,20 @@ impl World {
                 State::Mismatched => assert!(told(Said::OtherPayload), "law 4: no other payload: {}", said()),
                 _ => {}
             }
-            match &intent.state {
-                State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {}", said()),
-                _ if unsure => {}
-                State::NotApplied | State::Cancelled | State::Expired => {
-                    assert_eq!(paid, 0, "law 4: not paid: {}", said());
-                }
-                State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {}", said()),
-                _ => {}
-            }
         }
+    }
+}
+
+/// What the client says is what the server did, this many times; more than once is `after_effect`'s. `unsure`: the ledger
+/// has lost something, and may say that what was sent was not.
+pub(crate) fn agrees(intent: &IntentRecord, effects: u32, unsure: bool, seed: u64) {
+    let paid = effects.min(1);
+    let said = || format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
+    match &intent.state {
+        State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {}", said()),
+        _ if unsure => {}
+        State::NotApplied | State::Cancelled | State::Expired => assert_eq!(paid, 0, "law 4: not paid: {}", said()),
+        State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {}", said()),
+        _ => {}
     }
 }

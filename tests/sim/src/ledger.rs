@@ -77,7 +77,7 @@ impl LedgerFault {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
     store: MemoryStore,
     origin: Origin,
@@ -97,12 +97,13 @@ pub struct Ledger {
     written: RefCell<Vec<Shared<IntentRecord>>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
+    without_journal: bool,
     /// What it held in the last minute, from when on; empty unless it is weak.
     past: VecDeque<(u64, MemoryStore)>,
 }
 
 /// The names of the one origin and of its record: every query needs them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Origin {
     name: Rc<str>,
     key: RecordKey,
@@ -118,6 +119,11 @@ impl Default for Origin {
 const WEAK_LOSES_MS: u64 = 60_000;
 
 impl Ledger {
+    /// One that keeps no journal: nothing decides by it, and a search holds many ledgers.
+    pub(crate) fn without_journal() -> Self {
+        Self { without_journal: true, ..Self::default() }
+    }
+
     pub fn fail_next(&self, faults: impl IntoIterator<Item = LedgerFault>) {
         self.faults.borrow_mut().extend(faults);
     }
@@ -248,7 +254,13 @@ impl Ledger {
     }
 
     async fn write(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
-        self.store.commit(expected, writes).await?;
+        if self.without_journal {
+            let kept = writes.iter().filter(|(key, _)| !matches!(key, RecordKey::Journal(..)));
+            let kept = kept.map(|(key, record)| (key.clone(), record.clone())).collect();
+            self.store.commit(expected, &kept).await?;
+        } else {
+            self.store.commit(expected, writes).await?;
+        }
         let intents = writes.values().filter_map(|record| match record {
             Record::Intent(intent) => Some(intent.clone()),
             _ => None,

@@ -12,6 +12,7 @@
 //! | [`laws`] | what must hold at every send and every commit, in every world |
 //! | [`storm`], [`schedule`] | faults by chance, and one life of a device, drawn from a seed |
 //! | [`profile`] | kinds of servers |
+//! | [`exhaustive`] | everything that can happen within a small scope |
 //! | [`situations`], [`tally`] | how often each situation came about |
 //! | [`trace`] | what left the core, as one number |
 //! | `run`, `shrink`, [`story`] | many seeds, from the command line; a failure cut down to what it takes, and told |
@@ -26,6 +27,7 @@ mod bugs;
 pub mod chance;
 pub mod crash;
 pub mod decisions;
+pub mod exhaustive;
 pub mod laws;
 pub mod ledger;
 pub mod locks;

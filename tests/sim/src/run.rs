@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::exhaustive;
 use crate::profile::Profile;
 use crate::schedule::{Ended, draw, live};
 use crate::shrink::retell;
@@ -47,6 +48,9 @@ pub fn main() -> ExitCode {
     let mut given = std::env::args().skip(1).peekable();
     if given.next_if(|first| first == "--bugs").is_some() {
         return hunt(given);
+    }
+    if given.next_if(|first| first == "--exhaustive").is_some() {
+        return exhaustive::main(given);
     }
     let Some(asked) = arguments(given) else {
         let profiles = Profile::ALL.map(Profile::name).join("|");

@@ -236,22 +236,28 @@ impl Server {
 
     /// What the server knows of a key. Where asking seals what was not done, that is for good.
     pub fn look_up(&mut self, key: &str, now_ms: u64) -> Finding {
-        let record = self.records.get(key).map(|record| record.state);
-        let running = matches!(record, Some(State::InProgress { lease_until, .. }) if now_ms < lease_until as u64);
-        match record {
-            _ if self.effects_of_key.get(key).is_some_and(|count| *count > 0) => Finding::Applied,
-            Some(State::Completed { end: End::Unknown, .. }) => Finding::Unknown,
-            _ if running => Finding::Unknown,
-            _ if !self.profile.seals() => Finding::NotFound,
-            _ if self.bug == Some(ServerBug::SealNotPlanted) => Finding::NotApplied,
-            _ => {
-                let state = record.unwrap_or(State::Tombstone);
-                let fingerprint = self.records.get(key).and_then(|record| record.fingerprint);
-                // What lapsed can no longer commit.
-                let state = if matches!(state, State::InProgress { .. }) { State::Tombstone } else { state };
-                self.records.insert(key.to_owned(), Record { fingerprint, sealed: true, state });
-                Finding::NotApplied
-            }
+        let paid = self.effects_of_key.get(key).is_some_and(|count| *count > 0);
+        let (finding, seal) = look_up(self.records.get(key), paid, self.profile, now_ms);
+        if let Some(record) = seal.filter(|_| self.bug != Some(ServerBug::SealNotPlanted)) {
+            self.records.insert(key.to_owned(), record);
+        }
+        finding
+    }
+}
+
+/// What a lookup finds, and the record by which it seals the key, if it does.
+pub(crate) fn look_up(record: Option<&Record>, paid: bool, profile: Profile, now_ms: u64) -> (Finding, Option<Record>) {
+    let state = record.map_or(State::Tombstone, |record| record.state);
+    match state {
+        _ if paid => (Finding::Applied, None),
+        State::Completed { end: End::Unknown, .. } => (Finding::Unknown, None),
+        State::InProgress { lease_until, .. } if now_ms < lease_until as u64 => (Finding::Unknown, None),
+        _ if !profile.seals() => (Finding::NotFound, None),
+        State::InProgress { .. } | State::Completed { .. } | State::Tombstone => {
+            let fingerprint = record.and_then(|record| record.fingerprint);
+            // What lapsed can no longer commit.
+            let state = if matches!(state, State::InProgress { .. }) { State::Tombstone } else { state };
+            (Finding::NotApplied, Some(Record { fingerprint, sealed: true, state }))
         }
     }
 }
@@ -462,7 +468,7 @@ fn said(end: End, done: Said) -> Said {
 }
 
 /// Not SHA-256: what matters here is that equal bodies have equal fingerprints, and others have others.
-fn fingerprint(body: &str) -> Fingerprint {
+pub(crate) fn fingerprint(body: &str) -> Fingerprint {
     let mut bytes = [0; 32];
     for (place, byte) in bytes.iter_mut().zip(body.bytes()) {
         *place = byte;

@@ -436,3 +436,22 @@ fn law_10_attempts_that_nobody_records_end_too() {
     assert!(matches!(result, Ok(Applied::NotGranted(_))), "{result:?}");
     assert_eq!(bench.only().state, State::Held { reason: HeldReason::Unresolved });
 }
+
+/// A store needs a round trip for what a change names, and another for what that names.
+#[test]
+fn a_claim_asks_twice_for_what_it_is_decided_on() {
+    let bench = Bench::with(&submit(1));
+    let claim = Change::Claim(take(&submit(1).intent, "n"));
+    let reading = Reading { wall_ms: bench.wall_ms, followed: None, locks_lost: 0 };
+    let mut overlay = Overlay::default();
+    let mut asked = 0;
+    while let Err(Stop::Unread(keys)) = apply(&mut overlay.clone(), &claim, reading) {
+        asked += 1;
+        for key in keys {
+            let held = bench.records.get(&key).cloned().unwrap_or(Versioned::ABSENT);
+            overlay.insert(key, held);
+        }
+    }
+    assert!(matches!(apply(&mut overlay, &claim, reading), Ok(Applied::Claimed(_))));
+    assert_eq!(asked, 2);
+}

@@ -238,6 +238,16 @@ mod tests {
         assert_eq!(corrected.observe(wild), followed);
     }
 
+    /// Else what another realm's wild reading made due in years would never be due here.
+    #[test]
+    fn p3_1_a_reader_that_is_an_epoch_ahead_follows_the_ledger_s_time_all_the_same() {
+        let mut realm = RealmClock::new(Moment { wall_ms: 8 * HOUR, mono_ms: 0 });
+        realm.adopt(LedgerClock::new(10 * HOUR));
+        assert_eq!((realm.stamp().at_ms, realm.stamp().epoch), (10 * HOUR, 1));
+        realm.follow(LedgerClock { at_ms: 100_000 * HOUR, ..LedgerClock::new(10 * HOUR) });
+        assert_eq!((realm.stamp().at_ms, realm.stamp().epoch), (100_000 * HOUR, 1));
+    }
+
     #[test]
     fn p3_2_two_epochs_have_no_distance() {
         let stamp = |at_ms, epoch| Stamp { at_ms, epoch, wall_ms: 0 };

@@ -87,3 +87,22 @@ fn p7_3_another_tab_s_refusal_says_nothing_of_this_one_s_credentials() {
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
     assert_eq!((world.counts.sends, world.effects_of(1)), (3, 1));
 }
+
+/// A question what became of it that is not answered takes nothing away from who has other credentials.
+#[test]
+fn p7_3_what_is_held_for_credentials_stays_so_after_a_question_that_settled_nothing() {
+    let mut world = World::new(10);
+    world.server.plan([Turn::LostOnReturn, Turn::Says(json(401))]);
+    let first = world.open_with(|settings| settings.can_reconcile = true);
+    let ticket = world.submit(first, 1);
+    world.run_for(MINUTE);
+    assert_eq!(world.state_of(ticket), HELD);
+    let id = world.intent_of(ticket).id;
+    world.steer(first, Change::Reconcile(id));
+    world.run_for(MINUTE);
+    assert_eq!((world.state_of(ticket), world.asked_about.len()), (HELD, 1));
+    world.close(first);
+    world.open();
+    world.run_for(MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
+}

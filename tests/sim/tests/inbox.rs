@@ -1,7 +1,7 @@
 //! Outcomes reach the app: once in normal running, at least once whatever happens, never lost (P7).
 
 use intento::core::input::Input;
-use intento::core::intent::State;
+use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::limits::{DELIVER_DEADLINE_MS, DELIVERIES_MAX, LEASE_SLACK_MS};
 use intento::core::record::RecordKey;
 use sim::crash::ClientPoint;
@@ -170,4 +170,26 @@ fn law_12_an_outcome_that_cannot_be_read_keeps_no_other_from_the_app() {
     let last = world.intent_of(tickets[5]).id;
     assert_eq!(world.delivered.iter().map(|(realm, id, _)| (*realm, id.clone())).collect::<Vec<_>>(), [(realm, last)]);
     assert!(world.counts.commits - before < 100, "{:?}", world.counts);
+}
+
+/// A tab claims an outcome to hand it over, stops before it knows, and goes on when another has taken over.
+#[test]
+fn p7_1_a_thawed_tab_leaves_what_another_hands_over_by_now() {
+    let mut world = World::new(12);
+    world.handler = |_| None;
+    let first = open(&mut world);
+    let ticket = world.submit(first, 1);
+    let claims_to_deliver = |world: &World| {
+        let purpose = |intent: &IntentRecord| intent.claim.as_ref().map(|claim| claim.purpose);
+        world.laws.intents().any(|intent| purpose(intent) == Some(Purpose::Deliver))
+    };
+    assert!(world.run_until(MINUTE, claims_to_deliver));
+    assert!(world.delivered.is_empty(), "the claim is durable, and its tab does not know");
+    world.stop(first);
+    let second = open(&mut world);
+    world.run_for(DELIVER_DEADLINE_MS + LEASE_SLACK_MS + 2 * SECOND);
+    assert_eq!(world.delivered.iter().map(|(realm, ..)| *realm).collect::<Vec<_>>(), [second]);
+    world.thaw(first);
+    world.run_for(SECOND);
+    assert_eq!(world.delivered.len(), 1, "{:?}", world.intent_of(ticket).delivery);
 }

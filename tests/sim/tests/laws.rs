@@ -316,3 +316,19 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     assert_eq!(told.clock, Some(stored.observe(reading)));
     assert_eq!(world.ledger.clock(), Some(stored), "and writes nothing");
 }
+
+/// What has come back waits to be recorded; somebody who resumes the intent meanwhile takes nothing of that away.
+#[test]
+fn law_12_resume_leaves_facts_that_wait_to_be_recorded() {
+    let mut world = World::new(22);
+    let realm = world.open();
+    let ticket = world.submit(realm, 1);
+    world.run_until(MINUTE, |world| world.counts.sends == 1);
+    world.ledger.fail_next([LedgerFault::Unreadable; 3]);
+    world.run_for(100);
+    let id = world.intent_of(ticket).id;
+    world.steer(realm, Change::Resume(id));
+    world.run_for(MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
+    assert_eq!((world.counts.sends, world.effects_of(1)), (1, 1));
+}

@@ -188,3 +188,18 @@ fn p2_5_a_claim_that_waited_is_not_made_under_a_lock_that_was_let_go() {
     world.run_for(MINUTE);
     assert_eq!((sends(&world), world.effects_of(1)), (1, 1));
 }
+
+/// The grant is on its way, and so is word of the theft: nothing more will come of that request.
+#[test]
+fn p2_5_a_lock_that_is_stolen_before_its_realm_was_told_does_not_end_the_intent() {
+    let mut world = world(11);
+    let tab = world.open();
+    let ticket = world.submit(tab, 1);
+    let held = |world: &World| world.laws.intents().any(|intent| world.locks.holds(tab, &intent.id));
+    assert!(world.run_until(MINUTE, held));
+    assert_eq!(world.counts.authorizations, 0, "its realm does not know yet");
+    world.steal_locks(SECOND);
+    world.run_for(MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
+    assert_eq!((sends(&world), world.effects_of(1)), (1, 1));
+}

@@ -39,6 +39,8 @@ cargo xtask <command>
                          lives of the shipped core in a simulated world; a million unless told otherwise
   sim --bugs [--trials N] [--lives N] [--only NAME]
                          mistakes made on purpose: after how many lives which law catches each
+  sim --exhaustive [crashes=N faults=N freezes=N jumps=N asks=N at-most=N delivers no-locks queries-wait compared]
+                         everything that can happen within a small scope, or within the one that is stated
   sim --wasm [--seeds N] [--from S]
                          the same lives natively and, built as it ships, in Node; a thousand unless told otherwise
   demo [--headless] [--break new-key] [--port N]

@@ -36,3 +36,26 @@ fn a_search_that_is_cut_short_says_so() {
     let report = search(Scope::DEEP, Twins::Trusted, 100);
     assert!(report.frontier > 0 && report.states >= 100, "{report:?}");
 }
+
+/// Among the mistakes that `sim --bugs` knows, those that a race of two realms or a lost answer brings to light.
+#[cfg(feature = "bugs")]
+#[test]
+fn a_core_with_a_mistake_in_it_is_found_out() {
+    use intento::core::bugs::{Bug, switch};
+    let locked = Scope::WIDE.at_most(1);
+    let unlocked = Scope { locks: false, ..locked };
+    let made = [
+        (Bug::LiveLeaseStolen, unlocked),
+        (Bug::LeaseShorterThanAttempt, unlocked),
+        (Bug::GuardSkipped, locked),
+        (Bug::MaySendAfterFreeze, locked),
+        (Bug::RefusalBesideUnknown, Scope::DEEP.at_most(2)),
+        (Bug::NewKeyOnRetry, locked),
+    ];
+    for (bug, scope) in made {
+        switch(Some(bug));
+        let report = search(scope, Twins::Trusted, PLENTY);
+        switch(None);
+        assert!(report.unsafe_count > 0, "{bug:?} in {} states", report.states);
+    }
+}

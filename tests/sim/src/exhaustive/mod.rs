@@ -1,5 +1,25 @@
-//! Everything that can happen within a small scope, to the core that ships: one intent, two realms, a few crashes, faults
-//! and delays, in every order.
+//! Everything that can happen within a small scope, to the core that ships: engine, attempt sequence, `apply`, the store in
+//! memory, and a server that decides by the reference server's own `decide.rs`.
+//!
+//! One intent, two realms, one key. What waits happens in every order: transactions that decide and are told of, locks that
+//! come to who waited for them, timers, requests that arrive, run and are answered, late ones too, at any time. What goes
+//! wrong is counted ([`Scope`]). The server has not seen the key, is running it, has let its lease lapse, has applied or
+//! refused it, knows only that it was used, or has sealed it.
+//!
+//! Every step is judged by the laws that lives are judged by ([`crate::laws`]), at every send, commit and effect; and from
+//! every state a fair world, in which nothing more goes wrong and who sleeps sleeps on, must bring the intent to its end.
+//!
+//! Not here: more than one intent, clocks that are stepped, storage that fails, other servers than the conforming one, other
+//! scopes and credentials, polling, windows that close: those are the lives' and the stories'. The first probe of an origin
+//! is behind it, and chance makes no waits.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `world` | a device as a value: what can happen in it, and what it is afterwards |
+//! | `realm`, `locks`, `network` | the driver's part of each effect, the lock, the wire and the server |
+//! | `likeness` | when two worlds count as one |
+//! | `search` | following everything, once; ends when nothing is new |
+//! | `story`, `command` | what was found, told; the command line |
 
 mod command;
 mod likeness;

@@ -100,6 +100,15 @@ const STAGES: &[Stage] = &[
     Stage { title: "lives by seed", part: Some(Part::Host), needs: &[], must_count: true, run: sim::test },
     Stage { title: "deliberate bugs", part: Some(Part::Host), needs: &[], must_count: true, run: sim::hunt },
     Stage {
+        title: "deliberate bugs, searched for",
+        part: Some(Part::Host),
+        needs: &[],
+        must_count: true,
+        run: |workspace| {
+            cargo_test(workspace, &["--package=sim", "--test=exhaustive", "--features=bugs", "a_core_with_a_mistake"])
+        },
+    },
+    Stage {
         title: "reference server",
         part: Some(Part::Server),
         needs: &[],

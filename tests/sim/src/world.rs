@@ -36,6 +36,8 @@ pub const HOUR: u64 = 60 * MINUTE;
 pub const DAY: u64 = 24 * HOUR;
 pub const ORIGIN: &str = "https://api.shop.example";
 pub const ATTEMPT_MS: u64 = 30 * SECOND;
+/// How wrong a quartz clock may run: five times what is sold.
+const DRIFT_MAX_PPM: u64 = 500;
 /// No life takes so many.
 const EVENTS_MAX: u64 = 1_000_000;
 /// In a storm no commit takes an intent of this operation.
@@ -54,6 +56,8 @@ pub type RealmNo = usize;
 pub struct World {
     pub now_ms: u64,
     pub(crate) wall_ahead_ms: i64,
+    /// How much faster the wall clock runs than the tabs' own clocks, in millionths; negative: slower.
+    pub drift_ppm: i64,
     pub seed: u64,
     pub dice: Dice,
     pub ledger: Ledger,
@@ -166,6 +170,7 @@ impl World {
         Self {
             now_ms: 0,
             wall_ahead_ms: 0,
+            drift_ppm: 0,
             seed,
             dice: Dice::new(seed),
             ledger: Ledger::default(),
@@ -224,6 +229,8 @@ impl World {
         world.has_locks = !world.dice.one_in(4);
         world.deployed = world.dice.one_in(4).then(|| profile.later_contract());
         world.weak = world.dice.one_in(8);
+        world.drift_ppm =
+            if world.dice.one_in(3) { world.dice.roll(2 * DRIFT_MAX_PPM) as i64 - DRIFT_MAX_PPM as i64 } else { 0 };
         world.drawn = true;
         world
     }
@@ -432,7 +439,8 @@ impl World {
         if let Some(waiting) = &mut realm.frozen {
             return waiting.push(Event::Transaction(number, batch));
         }
-        let reading = realm.engine.reading(realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms)));
+        let wall_ms = wall_ms(self.now_ms, self.drift_ppm, self.wall_ahead_ms);
+        let reading = realm.engine.reading(realm.moment(self.now_ms, wall_ms));
         let readings: Readings = Rc::new(move || reading);
         let (tickets, mut changes): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         self.counts.commits += 1;
@@ -485,7 +493,7 @@ impl World {
         if let Input::Lock { intent, lock: Lock::Lost } = &input {
             self.locks.unheard.remove(&(number, intent.clone()));
         }
-        let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.wall_ahead_ms));
+        let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.drift_ppm, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
         let effects = realm.engine.take_effects();
         let wake_in_ms = realm.engine.wake_in_ms();
@@ -691,7 +699,7 @@ impl World {
 
     /// The device's wall clock.
     pub fn wall_ms(&self) -> u64 {
-        wall_ms(self.now_ms, self.wall_ahead_ms)
+        wall_ms(self.now_ms, self.drift_ppm, self.wall_ahead_ms)
     }
 
     /// The keys that travelled for one decision.
@@ -704,8 +712,9 @@ impl World {
     }
 }
 
-fn wall_ms(now_ms: u64, ahead_ms: i64) -> u64 {
-    (START_WALL_MS + now_ms).saturating_add_signed(ahead_ms)
+fn wall_ms(now_ms: u64, drift_ppm: i64, ahead_ms: i64) -> u64 {
+    let drift_ms = now_ms as i64 / 1_000 * drift_ppm / 1_000;
+    (START_WALL_MS + now_ms).saturating_add_signed(drift_ms + ahead_ms)
 }
 
 /// The result of a future that never waits: the store in memory is one.

@@ -1,5 +1,7 @@
 //! The laws that every world keeps, checked at every send and after every commit.
 
+mod records;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -8,7 +10,7 @@ use intento::core::change::{Applied, Change};
 use intento::core::contract::{AnswerClass, AttemptReading, Contract};
 use intento::core::effect::Dispatch;
 use intento::core::input::CommitError;
-use intento::core::intent::{Claim, Evidence, HeldReason, IntentRecord, Purpose, Replay, State};
+use intento::core::intent::{Evidence, HeldReason, IntentRecord, Purpose, Replay, State};
 use intento::core::key::{Fingerprint, IntentId, ScopeHash};
 use intento::core::limits::{CLOCK_STEP_BACK_MS, DELIVER_DEADLINE_MS, REACHABLE_FRESH_MS};
 use intento::core::reach::ProbeStanding;
@@ -21,6 +23,7 @@ use crate::locks::Locks;
 use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{ORIGIN, RealmNo, SECOND, World};
+pub(crate) use records::{agrees, alone, changed};
 
 /// How long the steps from "reachable" to the send take at most, in a storm.
 const STEPS_MAX_MS: u64 = 10 * SECOND;
@@ -442,87 +445,6 @@ fn contract_of(ledger: &Ledger, intent: &IntentRecord) -> Rc<Contract> {
     }
 }
 
-/// What one record may never say.
-pub(crate) fn alone(intent: &IntentRecord, seed: u64) {
-    let sent = intent.maybe_sent();
-    assert_eq!(sent, intent.first_sent.is_some(), "seed {seed}: {intent:?}");
-    let unsent = matches!(intent.state, State::Queued | State::Cancelled | State::Expired);
-    assert!(!(unsent && sent), "seed {seed}: law 3: provably never sent: {intent:?}");
-    assert!(
-        intent.successor.is_none() || intent.state.safe_to_replace(),
-        "seed {seed}: law 3: succeeded while unknown: {intent:?}"
-    );
-    let done = |attempt: &Attempt| {
-        [AnswerClass::Succeeded, AnswerClass::AlreadyDone].iter().any(|class| brought(attempt, *class))
-    };
-    let kept = matches!(intent.state, State::Succeeded { .. }) || intent.contradicted;
-    assert!(kept || !intent.history.attempts.iter().any(done), "seed {seed}: law 4: a success was dropped: {intent:?}");
-    if intent.state.safe_to_replace() {
-        let proved = matches!(intent.state, State::Rejected { replaceable: true, .. } | State::NotApplied);
-        assert!(proved || !sent, "seed {seed}: law 3: replaceable while unknown: {intent:?}");
-    }
-    // What has ended is looked at again only to find out more (P5.4, P5.6).
-    let may_be_asked = intent.is_reconcilable();
-    assert!(!intent.has_ended() || may_be_asked || intent.due_at_ms.is_none(), "seed {seed}: law 6: ended and due");
-}
-
-/// What is made with an intent, and stays.
-fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq + use<'a> {
-    // Only what was never sent changes its scope, and its place in it (P8.2).
-    let place = before.maybe_sent().then_some((&intent.scope, intent.sequence));
-    let made = (&intent.id, place, &intent.operation, &intent.reference, intent.created, intent.expires_in_ms);
-    (made, &intent.key, &intent.carrier, &intent.contract, &intent.fingerprint, &intent.request)
-}
-
-/// What no change may do to a record.
-pub(crate) fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
-    assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
-    assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
-    let successor_stays = before.successor.is_none() || before.successor == after.successor;
-    assert!(successor_stays, "seed {seed}: law 3: two successors");
-    if let Some(clock) = clock {
-        claim_stays(before, after, clock, seed);
-    }
-    let unstored = matches!(after.state, State::Rejected { evidence: Evidence::Unstored, .. } | State::Mismatched);
-    let settled = unstored && !before.has_ended();
-    assert!(
-        !(settled && after.history.any_unknown()),
-        "seed {seed}: P5.1: settled beside an unknown attempt: {after:?}"
-    );
-    assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
-    if before.state.is_definite() {
-        let freed = matches!(before.state, State::Rejected { replaceable: false, .. })
-            && after.state == State::Rejected { evidence: Evidence::Reconciliation, replaceable: true };
-        assert!(before.state == after.state || freed, "seed {seed}: law 6: the first definite outcome stays");
-        assert_eq!(before.history.total, after.history.total, "seed {seed}: law 6: claimed to send after its outcome");
-        let harmless = |purpose| matches!(purpose, Purpose::Deliver | Purpose::Reconcile);
-        let looked_at = after.claim.as_ref().is_none_or(|claim| harmless(claim.purpose));
-        assert!(looked_at, "seed {seed}: law 6: claimed after its outcome, neither to deliver it nor to find out more");
-    }
-    assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
-}
-
-/// Law 5: a claim to send whose lease lives ends with its attempt, or with the intent, and by nothing else.
-fn claim_stays(before: &IntentRecord, after: &IntentRecord, clock: LedgerClock, seed: u64) {
-    let send = before.claim.as_ref().filter(|claim| claim.purpose == Purpose::Send);
-    // By time that its holder could see.
-    let hidden_ms = |claim: &Claim| clock.unexplained_ms.saturating_sub(claim.unexplained_ms);
-    let Some(claim) = send.filter(|claim| clock.at_ms < claim.lease_until_ms + hidden_ms(claim)) else { return };
-    let under_way = |it: &IntentRecord| {
-        let attempt = it.history.attempts.iter().find(|attempt| attempt.fence == before.fence);
-        attempt.is_some_and(|attempt| attempt.state == AttemptState::Open)
-    };
-    if under_way(before) && under_way(after) && !after.has_ended() {
-        // Under the intent's lock it may be inherited, by a claim or by what comes in place of one (P2.4).
-        let passed_on = |now: &Claim| claim.lock_held && now.lock_held && now.purpose == claim.purpose;
-        let same = match &after.claim {
-            Some(now) => now.nonce == claim.nonce || passed_on(now),
-            None => claim.lock_held && matches!(after.state, State::Held { .. }),
-        };
-        assert!(same, "seed {seed}: law 5: a live claim ended while its attempt is under way");
-    }
-}
-
 impl Laws {
     /// One key, one effect. A server that forgets keys cannot promise it to a device that cannot know how long ago it sent:
     /// its clock was set back with nobody there to see it, or its weak tier has lost the attempt (design section 9).
@@ -566,19 +488,5 @@ impl World {
                 _ => {}
             }
         }
-    }
-}
-
-/// What the client says is what the server did, this many times; more than once is `after_effect`'s. `unsure`: the ledger
-/// has lost something, and may say that what was sent was not.
-pub(crate) fn agrees(intent: &IntentRecord, effects: u32, unsure: bool, seed: u64) {
-    let paid = effects.min(1);
-    let said = || format!("seed {seed}: {:?}, {paid} effects, {:?}", intent.state, intent.history);
-    match &intent.state {
-        State::Succeeded { .. } => assert_eq!(paid, 1, "law 4: paid: {}", said()),
-        _ if unsure => {}
-        State::NotApplied | State::Cancelled | State::Expired => assert_eq!(paid, 0, "law 4: not paid: {}", said()),
-        State::Rejected { replaceable: true, .. } => assert_eq!(paid, 0, "law 3: replaceable: {}", said()),
-        _ => {}
     }
 }

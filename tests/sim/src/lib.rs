@@ -4,6 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`world`] | one device in virtual time: events, and the driver's part of each effect |
+//! | `driver` | the driver's part of each effect |
 //! | [`realms`] | tabs: opened, reloaded, frozen, thawed, closed |
 //! | [`locks`] | Web Locks: had, waited for, stolen, kept by the frozen |
 //! | [`ledger`] | storage that can be told to fail |
@@ -27,6 +28,7 @@ mod bugs;
 pub mod chance;
 pub mod crash;
 pub mod decisions;
+mod driver;
 pub mod exhaustive;
 pub mod laws;
 pub mod ledger;

@@ -29,6 +29,7 @@ pub mod chance;
 pub mod crash;
 pub mod decisions;
 mod driver;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod exhaustive;
 pub mod laws;
 pub mod ledger;

@@ -99,6 +99,10 @@ impl World {
 
     /// A grant reaches its realm, unless the realm has let go of it meanwhile.
     pub(crate) fn granted(&mut self, realm: RealmNo, intent: IntentId, grant: u64) {
+        // A page that does not run hears of it when it runs again, if it wants it still.
+        if let Some(waiting) = self.realms.get_mut(&realm).and_then(|realm| realm.frozen.as_mut()) {
+            return waiting.push(Event::Granted(realm, intent, grant));
+        }
         if self.locks.holders.get(&intent) == Some(&Holder::Realm(realm, grant)) {
             self.input(realm, Input::Lock { intent, lock: Lock::Held });
         }

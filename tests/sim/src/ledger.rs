@@ -120,6 +120,7 @@ const WEAK_LOSES_MS: u64 = 60_000;
 
 impl Ledger {
     /// One that keeps no journal: nothing decides by it, and a search holds many ledgers.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn without_journal() -> Self {
         Self { without_journal: true, ..Self::default() }
     }

@@ -7,16 +7,14 @@ use intento::core::error::ErrorCode;
 use intento::core::json::from_text;
 use intento::core::key::{ContractHash, Key, RandomBits, RealmId, ScopeHash};
 use intento::core::record::Content;
-use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext, Target};
+use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Number, Value};
 use serde_json_canonicalizer::to_string as canonical;
 
-use super::config;
-
-const ORIGIN: &str = "https://api.shop.example";
+use super::{ORIGIN, config, target};
 
 /// Values that JSON can hold, money and doubles at the edges more than others.
 fn values() -> BoxedStrategy<Value> {
@@ -119,13 +117,7 @@ fn submit(body: String, carrier: Option<Carrier>, path: &str) -> Result<Submit, 
     let mut contract: Contract = from_text(include_str!("../../contracts/generic.json")).unwrap();
     contract.carrier = carrier.unwrap_or(contract.carrier);
     let contract = ContractSnapshot { hash: ContractHash::of("contract"), contract: contract.into() };
-    let target = Target {
-        href: format!("{ORIGIN}{path}"),
-        scheme: "https:".to_owned(),
-        host: "api.shop.example".to_owned(),
-        origin: ORIGIN.to_owned(),
-        has_credentials: false,
-    };
+    let target = target(path);
     let context = SubmitContext {
         scope: &ScopeHash::of("user-1"),
         realm: &RealmId::from("realm-a"),

@@ -18,16 +18,15 @@ use intento::core::json::{from_text, to_text};
 use intento::core::key::{ChangeId, ContractHash, IntentId, RandomBits, RealmId, ScopeHash};
 use intento::core::limits::ATTEMPT_DEADLINE_MS;
 use intento::core::record::{Overlay, Record, RecordKey, Versioned};
-use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext, Target};
+use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext};
 use intento::core::time::{LedgerClock, Moment, Reading};
 use intento::ledger::batch::decide;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::config;
 use super::damage::damaged;
+use super::{ORIGIN, config, target};
 
-const ORIGIN: &str = "https://api.shop.example";
 const START_MS: u64 = 1_800_000_000_000;
 const HOUR_MS: u64 = 3_600_000;
 /// Inputs after which a realm has done what it can.
@@ -98,13 +97,7 @@ fn contract() -> ContractSnapshot {
 }
 
 fn submit(number: u8) -> Submit {
-    let target = Target {
-        href: format!("{ORIGIN}/payments"),
-        scheme: "https:".to_owned(),
-        host: "api.shop.example".to_owned(),
-        origin: ORIGIN.to_owned(),
-        has_credentials: false,
-    };
+    let target = target("/payments");
     let context = SubmitContext {
         scope: &ScopeHash::of("user-1"),
         realm: &realm(),

@@ -12,9 +12,22 @@ mod ledger;
 mod records;
 mod retry_after;
 
+use intento::core::submission::Target;
 use proptest::test_runner::Config;
 
 /// What is found becomes a named test; no file of seeds is kept.
 fn config() -> Config {
     Config { failure_persistence: None, ..Config::default() }
+}
+
+const ORIGIN: &str = "https://api.shop.example";
+
+fn target(path: &str) -> Target {
+    Target {
+        href: format!("{ORIGIN}{path}"),
+        scheme: "https:".to_owned(),
+        host: "api.shop.example".to_owned(),
+        origin: ORIGIN.to_owned(),
+        has_credentials: false,
+    }
 }

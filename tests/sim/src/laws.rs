@@ -20,6 +20,7 @@ use intento::core::time::LedgerClock;
 
 use crate::ledger::Ledger;
 use crate::locks::Locks;
+use crate::realms::name_of;
 use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{ORIGIN, RealmNo, SECOND, World};
@@ -430,7 +431,7 @@ pub(crate) fn may_leave(intent: &IntentRecord, sender: Sender<'_>, dispatch: &Di
     assert!(intent.floor_at_ms.is_none_or(|floor| floor <= ledger_ms), "seed {seed}: sent before the floor");
     if !clocks_disagree && matches!(intent.state, State::Waiting { .. }) {
         let claim = intent.claim.as_ref().unwrap_or_else(|| panic!("seed {seed}: law 5: sent without a claim"));
-        assert_eq!(*claim.owner.0, format!("realm-{realm}"), "seed {seed}: law 5: another realm's claim is live");
+        assert_eq!(*claim.owner.0, name_of(realm), "seed {seed}: law 5: another realm's claim is live");
         assert_eq!((claim.purpose, attempt.fence), (Purpose::Send, intent.fence), "seed {seed}: law 5");
         assert!(has_lock || !claim.lock_held, "seed {seed}: P2.5: the claim has ended with its lock");
         assert!(claim.lease_until_ms >= ledger_ms + dispatch.deadline_ms, "seed {seed}: law 5: lease too short");

@@ -65,7 +65,7 @@ impl World {
         let contract = later.unwrap_or_else(|| self.contract.clone());
         let mut settings = Settings {
             scope: scope_hash(scope),
-            owner: RealmId::from(format!("realm-{realm}")),
+            owner: RealmId::from(name_of(realm)),
             jitter_seed: self.seed.wrapping_mul(31).wrapping_add(realm as u64),
             attempt_ms: ATTEMPT_MS,
             windows: contract.contract.windows(),
@@ -234,4 +234,9 @@ impl World {
             self.input(realm, Input::Wake(wake));
         }
     }
+}
+
+/// What a realm's owner id says.
+pub(crate) fn name_of(realm: RealmNo) -> String {
+    format!("realm-{realm}")
 }

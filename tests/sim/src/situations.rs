@@ -6,6 +6,7 @@ use intento::core::input::CommitError;
 use intento::core::intent::{Evidence, HeldReason, IntentRecord, Purpose, State};
 use intento::core::key::IntentId;
 
+use crate::realms::name_of;
 use crate::tally::Tally;
 use crate::world::{RealmNo, World};
 
@@ -100,8 +101,4 @@ fn count_end_of_window(tally: &mut Tally, before: Option<&IntentRecord>, after: 
         State::NotApplied => tally.window_not_applied += 1,
         _ => {}
     }
-}
-
-pub(crate) fn name_of(realm: RealmNo) -> String {
-    format!("realm-{realm}")
 }

@@ -20,7 +20,7 @@ use crate::laws::Laws;
 use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::profile::Profile;
-use crate::realms::Realm;
+use crate::realms::{Realm, name_of};
 use crate::server::decide::Token;
 use crate::server::{Packet, Server, json, with_header};
 use crate::storm::Storm;
@@ -263,7 +263,7 @@ impl World {
 
     fn change_of(&mut self, realm: RealmNo, submission: Submission) -> Option<Submit> {
         let scope = self.realms[&realm].engine.scope().clone();
-        let owner = RealmId::from(format!("realm-{realm}"));
+        let owner = RealmId::from(name_of(realm));
         let contract = self.realms[&realm].contract.clone();
         let context =
             SubmitContext { scope: &scope, realm: &owner, contract: &contract, destinations: &self.destinations };

@@ -28,6 +28,7 @@ use super::world::{Event, START_MS, Side, World};
 use crate::decisions::{decision, target};
 use crate::laws::{FirstSend, Sender, agrees, alone, changed, may_leave};
 use crate::profile::Profile;
+use crate::realms::name_of;
 use crate::world::{ATTEMPT_MS, ORIGIN, RealmNo, now};
 
 /// The same for every input, and its first three draws are next to nothing: whatever waits a while by chance waits no
@@ -129,7 +130,7 @@ impl World {
         let number = self.realms_opened;
         let settings = Settings {
             scope: ScopeHash::of(SCOPE),
-            owner: RealmId(format!("realm-{number}").into()),
+            owner: RealmId::from(name_of(number)),
             jitter_seed: JITTER_SEED,
             attempt_ms: ATTEMPT_MS,
             windows: Profile::Conforming.contract().contract.windows(),

@@ -20,6 +20,7 @@ impl World {
     /// An event of this world, for people.
     pub(super) fn describe(&self, event: Event) -> String {
         let packet = |place: u8| self.packets.get(usize::from(place)).map_or_else(String::new, Packet::to_string);
+        let name = || format!("{event:?}").split('(').next().unwrap_or_default().to_owned();
         match event {
             Event::Pass(ms) => format!("{ms} ms pass"),
             Event::Jump(ms) => format!("{ms} ms pass over what waits"),
@@ -34,10 +35,7 @@ impl World {
             | Event::Double(place)
             | Event::Delay(place)
             | Event::RefuseUnstored(place)
-            | Event::ServerDies(place) => {
-                let name = format!("{event:?}");
-                format!("{}: {}", packet(place), name.split('(').next().unwrap_or_default())
-            }
+            | Event::ServerDies(place) => format!("{}: {}", packet(place), name()),
             Event::Open(side)
             | Event::Crash(side)
             | Event::Freeze(side)
@@ -52,10 +50,7 @@ impl World {
             | Event::Timer(side)
             | Event::Ask(side)
             | Event::LookUp(side)
-            | Event::Found(side) => {
-                let name = format!("{event:?}");
-                format!("{side}: {}", name.split('(').next().unwrap_or_default())
-            }
+            | Event::Found(side) => format!("{side}: {}", name()),
         }
     }
 

@@ -82,7 +82,7 @@ impl World {
         }
         let born = self.realms.get(&number).is_some_and(|realm| self.laws.begins_after_the_step(realm.born_ms));
         let newcomer_ms = (written && born).then_some(reading.wall_ms);
-        self.laws.after_commit(&self.ledger, self.now_ms, newcomer_ms, self.seed);
+        self.laws.after_commit(&self.ledger, &results, self.now_ms, newcomer_ms, self.seed);
         if self.weak {
             self.ledger.remember(self.now_ms);
         }

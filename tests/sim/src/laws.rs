@@ -24,7 +24,7 @@ use crate::realms::name_of;
 use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{ORIGIN, RealmNo, SECOND, World};
-pub(crate) use records::{agrees, alone, changed};
+pub(crate) use records::{agrees, alone, step_by_step};
 
 /// How long the steps from "reachable" to the send take at most, in a storm.
 const STEPS_MAX_MS: u64 = 10 * SECOND;
@@ -282,7 +282,14 @@ impl Laws {
     }
 
     /// `newcomer_ms`: the wall clock, if a realm has written that knows of no step back.
-    pub fn after_commit(&mut self, ledger: &Ledger, now_ms: u64, newcomer_ms: Option<u64>, seed: u64) {
+    pub fn after_commit(
+        &mut self,
+        ledger: &Ledger,
+        results: &[Result<Applied, CommitError>],
+        now_ms: u64,
+        newcomer_ms: Option<u64>,
+        seed: u64,
+    ) {
         let clock = ledger.clock();
         if let (Some(before), Some(after)) = (self.clock, clock) {
             assert!(after.at_ms >= before.at_ms && after.epoch >= before.epoch, "seed {seed}: P3: the clock went back");
@@ -295,7 +302,7 @@ impl Laws {
         for intent in ledger.take_written() {
             match self.known.get(&intent.id) {
                 Some(before) => {
-                    changed(before, &intent, clock, seed);
+                    step_by_step(before, &intent, results, clock, seed);
                     *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
                 }
                 None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),

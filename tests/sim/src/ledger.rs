@@ -93,7 +93,7 @@ pub struct Ledger {
     /// Records that this build cannot read.
     damaged: RefCell<Vec<RecordKey>>,
     pub reads: RefCell<u64>,
-    /// Intents written since the laws last looked.
+    /// Intents written since the laws last looked, each as it was written last.
     written: RefCell<Vec<Shared<IntentRecord>>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
@@ -266,7 +266,11 @@ impl Ledger {
             Record::Intent(intent) => Some(intent.clone()),
             _ => None,
         });
-        self.written.borrow_mut().extend(intents);
+        let mut written = self.written.borrow_mut();
+        for intent in intents {
+            written.retain(|before| before.id != intent.id);
+            written.push(intent);
+        }
         Ok(())
     }
 

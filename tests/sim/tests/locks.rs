@@ -1,9 +1,10 @@
 //! Web Locks (P2.4, P2.5): who holds an intent's lock runs it, who gets it next may go on.
 
 use intento::core::attempt::AttemptState;
+use intento::core::change::Change;
 use intento::core::input::{Input, Lock};
-use intento::core::intent::State;
-use sim::{MINUTE, SECOND, Turn, World};
+use intento::core::intent::{HeldReason, State};
+use sim::{HOUR, MINUTE, SECOND, Turn, World};
 
 /// A world in which every browser has locks.
 fn world(seed: u64) -> World {
@@ -202,4 +203,28 @@ fn p2_5_a_lock_that_is_stolen_before_its_realm_was_told_does_not_end_the_intent(
     world.run_for(MINUTE);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }), "{:?}", world.intent_of(ticket));
     assert_eq!((sends(&world), world.effects_of(1)), (1, 1));
+}
+
+/// Found by seed 40296278, in the laws themselves: a claim that inherited by the lock found the window closed, and the app
+/// resumed the intent in the same transaction. Judged as one step, a live claim had ended by nothing.
+#[test]
+fn law_5_what_one_change_licenses_another_of_the_same_transaction_may_use() {
+    let mut world = world(12);
+    let tab = world.open();
+    world.server.work_ms = 10 * SECOND;
+    let ticket = world.submit(tab, 1);
+    assert!(world.run_until(MINUTE, |world| sends(world) == 1));
+    let id = world.intent_of(ticket).id;
+    world.crash(tab);
+    world.step_wall(-(HOUR as i64));
+    let next = world.open();
+    assert!(world.run_until(2 * MINUTE, |world| world.counts.authorizations == 2));
+    // While this is being written, the claim waits, and then the resumption with it.
+    world.submit(next, 2);
+    world.run_for(1);
+    world.steer(next, Change::Resume(id.clone()));
+    world.run_for(MINUTE);
+    let intent = world.intent(&id);
+    assert!(intent.renewed.is_some(), "{intent:?}");
+    assert_eq!((intent.state, intent.history.total), (State::Held { reason: HeldReason::WindowClosed }, 1));
 }

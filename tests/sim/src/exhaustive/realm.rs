@@ -26,7 +26,7 @@ use super::locks::Holder;
 use super::network::{Packet, Stage};
 use super::world::{Event, START_MS, Side, World};
 use crate::decisions::{decision, target};
-use crate::laws::{FirstSend, Sender, agrees, alone, changed, may_leave};
+use crate::laws::{FirstSend, Sender, agrees, alone, may_leave, step_by_step};
 use crate::profile::Profile;
 use crate::realms::name_of;
 use crate::world::{ATTEMPT_MS, ORIGIN, RealmNo, now};
@@ -216,7 +216,7 @@ impl World {
         }
         for intent in written {
             if let Some(before) = &self.intent {
-                changed(before, &intent, after, 0);
+                step_by_step(before, &intent, &results, after, 0);
             }
             alone(&intent, 0);
             self.intent = Some(intent);

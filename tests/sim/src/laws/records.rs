@@ -1,7 +1,9 @@
 //! What the record of an intent may never say, what no change may do to it, and what it must agree with at the end.
 
 use intento::core::attempt::{Attempt, AttemptState};
+use intento::core::change::Applied;
 use intento::core::contract::AnswerClass;
+use intento::core::input::CommitError;
 use intento::core::intent::{Claim, Evidence, IntentRecord, Purpose, State};
 use intento::core::time::LedgerClock;
 
@@ -39,8 +41,28 @@ fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq
     (made, &intent.key, &intent.carrier, &intent.contract, &intent.fingerprint, &intent.request)
 }
 
+/// What one transaction made of a record: its changes are judged one by one, since what one of them may not do another may
+/// have licensed.
+pub(crate) fn step_by_step(
+    before: &IntentRecord,
+    after: &IntentRecord,
+    results: &[Result<Applied, CommitError>],
+    clock: Option<LedgerClock>,
+    seed: u64,
+) {
+    let one_change = results.len() < 2;
+    let steps = results.iter().flatten().filter_map(Applied::intent).filter(|it| !one_change && it.id == after.id);
+    let mut last = before;
+    for step in steps {
+        changed(last, step, clock, seed);
+        alone(step, seed);
+        last = step;
+    }
+    changed(last, after, clock, seed);
+}
+
 /// What no change may do to a record.
-pub(crate) fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
+fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
     assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     let successor_stays = before.successor.is_none() || before.successor == after.successor;

@@ -96,6 +96,8 @@ struct Schedule {
     next_due_at_ms: Option<u64>,
     /// Grows while a page holds only intents that this realm cannot run, so that those never hide others.
     page: u32,
+    /// Something is due that was not begun here: it may be when a run ends.
+    passed_over: bool,
     retry_at_mono_ms: Option<u64>,
     failures: u32,
 }
@@ -108,6 +110,7 @@ impl Schedule {
             ahead: false,
             next_due_at_ms: None,
             page: DUE_PAGE_MAX,
+            passed_over: false,
             retry_at_mono_ms: None,
             failures: 0,
         }
@@ -188,7 +191,7 @@ impl Engine {
             Input::Delivered { intent, ok } => self.delivered(&intent, ok),
             Input::Acknowledge(intent) => self.enqueue(Ticket::Engine, Change::Acknowledge(intent)),
             Input::Loaded(intent) => self.loaded(&intent),
-            Input::NotLoaded(intent) => self.give_up_lock(&intent),
+            Input::NotLoaded(intent) => self.not_loaded(&intent),
             Input::Lock { intent, lock } => self.lock_told(&intent, lock),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
             Input::Authorized { intent, outcome } => self.authorized(&intent, outcome),
@@ -198,8 +201,8 @@ impl Engine {
             Input::Wake(wake) => self.woken(wake),
             Input::Peer(intent) => {
                 self.effects.push(Effect::Load(intent));
-                self.schedule.stale = true;
-                self.inbox.look();
+                // What has come of one may let another pass.
+                self.schedule.stale |= self.schedule.passed_over;
             }
         }
         self.keep_going();
@@ -250,6 +253,8 @@ impl Engine {
 
     fn woken(&mut self, wake: Wake) {
         match wake {
+            // What is due says so by itself; a timer that has nothing to show for is the longest there is.
+            Wake::Timer if self.wake_in_ms() == 0 => return,
             Wake::Timer => {}
             Wake::Online => {
                 self.online = true;
@@ -300,7 +305,12 @@ impl Engine {
         let stamp = self.stamp();
         let reached = self.schedule.next_due_at_ms.is_some_and(|due_at_ms| due_at_ms <= stamp.at_ms);
         let retry = self.schedule.retry_at_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
-        let wanted = self.unpark() || self.schedule.stale || reached || retry;
+        let awaited = self.unpark() || reached;
+        let wanted = awaited || self.schedule.stale || retry;
+        if awaited {
+            // It may have been ended by one who died before it could say so.
+            self.inbox.look();
+        }
         if !wanted || !self.has_room() || self.schedule.loading {
             self.schedule.stale |= wanted;
             return;
@@ -338,11 +348,11 @@ impl Engine {
         self.origins.learn_all(page.origins);
         let mut started = 0_u32;
         for intent in page.due {
-            // A run that ends looks again.
-            if self.runs.len() < RUNS_MAX && self.start(&intent) {
+            if self.start_or_pass_over(&intent) {
                 started += 1;
             }
         }
+        self.schedule.passed_over |= full;
         self.schedule.next_due_at_ms = next_due_at_ms;
         self.schedule.page = DUE_PAGE_MAX;
         if full && started == 0 {
@@ -393,27 +403,48 @@ impl Engine {
             if news {
                 self.tell(&intent);
             }
-            if self.runs.len() < RUNS_MAX {
-                self.start_if_due(&intent);
-            } else {
-                self.schedule.stale = true;
-            }
+            self.heed(&intent);
         }
     }
 
     /// What changed is durable: tell the app, and the other realms.
     fn tell(&mut self, intent: &Shared<IntentRecord>) {
-        if intent.has_ended() {
-            self.inbox.look();
-        }
         self.changed(intent);
         self.effects.push(Effect::Nudge(intent.id.clone()));
+    }
+
+    /// The newest record of an intent is in hand: what is there to do about it needs no look at the ledger.
+    fn heed(&mut self, intent: &Shared<IntentRecord>) {
+        if intent.scope != self.settings.scope {
+            return;
+        }
+        self.offer(intent);
+        match intent.due_at_ms {
+            Some(at_ms) if at_ms <= self.stamp().at_ms => {
+                self.start_or_pass_over(intent);
+            }
+            // What is being read may be older than this.
+            Some(_) if self.schedule.loading => self.schedule.stale = true,
+            Some(at_ms) => {
+                let next_ms = self.schedule.next_due_at_ms;
+                self.schedule.next_due_at_ms = Some(next_ms.map_or(at_ms, |next_ms| next_ms.min(at_ms)));
+            }
+            None => {}
+        }
+    }
+
+    /// Starts what the ledger calls due, or leaves it for when a run has ended.
+    fn start_or_pass_over(&mut self, intent: &IntentRecord) -> bool {
+        let begun = self.has_room() && self.start(intent);
+        self.schedule.passed_over |= !begun && !self.runs.contains_key(&intent.id);
+        begun
     }
 
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
     /// wait for it can be answered.
     fn loaded(&mut self, intent: &Shared<IntentRecord>) {
         self.look_for_lock(intent);
+        self.heed(intent);
         let told = self.watched.get(&intent.id).copied().flatten();
         if self.will_refresh(intent) {
             return;
@@ -421,6 +452,13 @@ impl Engine {
         if intent.is_at_rest() || told != Some(intent.journal_entries) {
             self.changed(intent);
         }
+    }
+
+    /// Its news may be of anything.
+    fn not_loaded(&mut self, intent: &IntentId) {
+        self.give_up_lock(intent);
+        self.schedule.stale = true;
+        self.inbox.look();
     }
 
     fn changed(&mut self, intent: &Shared<IntentRecord>) {

@@ -99,6 +99,11 @@ impl OriginRecord {
         (now.at_ms < gate.at_ms).then_some(gate.at_ms)
     }
 
+    /// May intents that waited for a probe go on, now that one has ended?
+    pub fn lets_pass(&self) -> bool {
+        self.probe_failing_since.is_none() || self.probe == ProbeStanding::Unusable
+    }
+
     /// Nothing for this long. A shorter wait does not shorten one that runs.
     pub fn gate(&mut self, wait_ms: u64, now: &Stamp) {
         let at_ms = now.at_ms.saturating_add(wait_ms);

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::core::change::{Applied, Change, Delivered, Refusal, TakeClaim};
 use crate::core::effect::Effect;
 use crate::core::input::{CommitError, DuePage, Ticket};
-use crate::core::intent::Purpose;
+use crate::core::intent::{IntentRecord, Purpose};
 use crate::core::key::IntentId;
 use crate::core::limits::{
     DELIVER_AGAIN_MIN_MS, DELIVER_DEADLINE_MS, DELIVER_PRECEDENCE_MS, DELIVERIES_MAX, DUE_PAGE_MAX, OPEN_INTENTS_MAX,
@@ -20,6 +20,8 @@ pub(super) struct Inbox {
     stale: bool,
     next_due_at_ms: Option<u64>,
     page: u32,
+    /// Something is due that was not begun here: it may be when a delivery ends.
+    passed_over: bool,
     runs: SortedMap<IntentId, Step>,
     /// Outcomes whose records this build cannot read: left for another.
     unreadable: Vec<IntentId>,
@@ -40,6 +42,7 @@ impl Inbox {
             stale: true,
             next_due_at_ms: None,
             page: DUE_PAGE_MAX,
+            passed_over: false,
             runs: SortedMap::new(),
             unreadable: Vec::new(),
         }
@@ -73,6 +76,7 @@ impl Engine {
             self.inbox.loading = true;
             self.inbox.stale = false;
             self.inbox.next_due_at_ms = None;
+            self.inbox.passed_over = false;
             self.effects.push(Effect::LoadInbox { until_ms: now, limit: self.inbox.page });
         }
     }
@@ -89,26 +93,32 @@ impl Engine {
         }
         let full = page.due.len() >= self.inbox.page as usize;
         let before = self.inbox.runs.len();
-        for intent in page.due {
-            let wanted = self.inbox.handled.contains(&intent.operation)
-                && !self.inbox.runs.contains_key(&intent.id)
-                && !self.inbox.unreadable.contains(&intent.id);
-            let Some(due_at_ms) = intent.delivery.due_at_ms.filter(|_| wanted) else { continue };
-            let others = intent.delivery.tries == 0 && intent.delivery.submitted_by != self.settings.owner;
-            let at_ms = due_at_ms.saturating_add(if others { DELIVER_PRECEDENCE_MS } else { 0 });
-            if now.at_ms < at_ms {
-                self.inbox.look_at(at_ms);
-            } else if self.inbox.has_room() {
-                self.inbox.runs.insert(intent.id.clone(), Step::Claiming);
-                let claim = self.claim_to_deliver(intent.id.clone());
-                self.enqueue(Ticket::Delivery(intent.id.clone()), Change::Claim(claim));
-            }
-        }
+        page.due.iter().for_each(|intent| self.offer(intent));
         let begun = self.inbox.runs.len() > before;
         let grown = self.inbox.page.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
         // Outcomes that nobody here handles must not hide those behind them.
         self.inbox.stale |= full && !begun && grown > self.inbox.page;
         self.inbox.page = if full && !begun { grown } else { DUE_PAGE_MAX };
+    }
+
+    /// Begins to hand over an outcome whose time has come, or sees to it that it will be.
+    pub(super) fn offer(&mut self, intent: &IntentRecord) {
+        let now = self.stamp();
+        let wanted = self.inbox.handled.contains(&intent.operation)
+            && !self.inbox.runs.contains_key(&intent.id)
+            && !self.inbox.unreadable.contains(&intent.id);
+        let Some(due_at_ms) = intent.delivery.due_at_ms.filter(|_| wanted) else { return };
+        let others = intent.delivery.tries == 0 && intent.delivery.submitted_by != self.settings.owner;
+        let at_ms = due_at_ms.saturating_add(if others { DELIVER_PRECEDENCE_MS } else { 0 });
+        if now.at_ms < at_ms {
+            self.inbox.look_at(at_ms);
+        } else if self.inbox.has_room() && !self.suspended && self.started {
+            self.inbox.runs.insert(intent.id.clone(), Step::Claiming);
+            let claim = self.claim_to_deliver(intent.id.clone());
+            self.enqueue(Ticket::Delivery(intent.id.clone()), Change::Claim(claim));
+        } else {
+            self.inbox.passed_over = true;
+        }
     }
 
     pub(super) fn inbox_failed(&mut self) {
@@ -169,7 +179,11 @@ impl Engine {
             }
             // An acknowledgement that is not in is made good by delivering again when the lease ends.
             Err(_) => self.inbox_failed(),
-            Ok(_) => self.inbox.look(),
+            Ok(applied) => {
+                let again_at_ms = applied.intent().and_then(|intent| intent.delivery.due_at_ms);
+                again_at_ms.into_iter().for_each(|at_ms| self.inbox.look_at(at_ms));
+                self.inbox.stale |= self.inbox.passed_over;
+            }
         }
         self.inbox.runs.remove(intent);
     }

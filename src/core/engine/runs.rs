@@ -19,14 +19,8 @@ use crate::core::transition::apply;
 const HELD_FOR_CREDENTIALS: State = State::Held { reason: HeldReason::Auth };
 
 impl Engine {
-    /// Starts an attempt if the intent may be sent now. Says whether one was started.
-    pub(super) fn start_if_due(&mut self, intent: &IntentRecord) -> bool {
-        let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= self.stamp().at_ms);
-        due && self.start(intent)
-    }
-
-    /// As [`start_if_due`](Self::start_if_due), for an intent that the ledger calls due, or that waits only because
-    /// the network was gone.
+    /// Starts an attempt of an intent that is due, or that waits only because the network was gone, if it may be sent now.
+    /// Says whether one was started.
     pub(super) fn start(&mut self, intent: &IntentRecord) -> bool {
         let now = self.stamp();
         let Some(errand) = self.errand(intent) else { return false };
@@ -120,9 +114,10 @@ impl Engine {
             Ok(Applied::Probed { origin, .. }) => Some(origin),
             Ok(_) | Err(_) => None,
         };
+        let helps = record.as_ref().is_none_or(|record| record.lets_pass());
         // What waits only because the network was gone need not wait on.
         self.schedule.ahead |= self.origins.settle_probe(origin, record);
-        self.schedule.stale = true;
+        self.schedule.stale |= helps;
     }
 
     pub(super) fn authorized(&mut self, intent: &IntentId, outcome: Authorized) {
@@ -196,17 +191,19 @@ impl Engine {
                 } else {
                     self.tell(&record);
                 }
-                Next::Finished
+                return self.end_with(&record);
             }
             Ok(Applied::NotGranted(record) | Applied::NotSent(record) | Applied::Reconciled(record)) => {
                 self.parked.remove(intent);
                 self.tell(&record);
-                Next::Finished
+                return self.end_with(&record);
             }
             Ok(_) => Next::Finished,
             Err(_) if run.unrecorded().is_some() => run.not_recorded(),
-            // Not before, ended: the ledger says when to look again.
-            Err(CommitError::Refused(Refusal::NotBefore { .. } | Refusal::WrongState(_))) => Next::Finished,
+            // It has ended, or is held: another realm was quicker.
+            Err(CommitError::Refused(Refusal::WrongState(record))) => return self.end_with(&record),
+            // The ledger says when to look again.
+            Err(CommitError::Refused(Refusal::NotBefore { .. })) => Next::Finished,
             Err(error) => {
                 self.park(intent);
                 // By the ledger's word the lease goes on, by time that only this realm may have seen: it is published, so
@@ -269,11 +266,22 @@ impl Engine {
                 self.park(intent);
             }
             Next::Finished => {
-                if self.runs.remove(intent).is_some_and(|run| run.holds_lock()) {
-                    self.effects.push(Effect::Unlock(intent.clone()));
-                }
+                self.end(intent);
                 self.schedule.stale = true;
             }
+        }
+    }
+
+    /// Ends a run that has come to this.
+    fn end_with(&mut self, intent: &Shared<IntentRecord>) {
+        self.end(&intent.id);
+        self.heed(intent);
+        self.schedule.stale |= self.schedule.passed_over;
+    }
+
+    fn end(&mut self, intent: &IntentId) {
+        if self.runs.remove(intent).is_some_and(|run| run.holds_lock()) {
+            self.effects.push(Effect::Unlock(intent.clone()));
         }
     }
 

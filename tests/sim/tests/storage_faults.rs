@@ -304,7 +304,7 @@ fn two_tabs_a_freeze_and_a_guest_who_signs_in() {
         assert_eq!(states(world), ["cancelled", "expired", "succeeded"].into());
         assert_eq!([1, 2, 3, 4].map(|order| world.effects_of(order)), [1, 0, 0, 1]);
     };
-    every_operation_fails(live, as_it_should, 2_000);
+    every_operation_fails(live, as_it_should, 1_800);
 }
 
 #[test]
@@ -325,5 +325,5 @@ fn what_was_accepted_is_fetched_by_the_next_tab() {
         assert_eq!((states(world), world.effects_of(1)), (["succeeded"].into(), 1));
         assert!(world.polls.len() > 2, "{:?}", world.polls);
     };
-    every_operation_fails(live, as_it_should, 1_100);
+    every_operation_fails(live, as_it_should, 1_000);
 }

@@ -314,7 +314,7 @@ impl<'a> Rewriting<'a> {
         let rest = &self.text[self.at..];
         if rest.starts_with(b": ") {
             if rest.starts_with(b": IntentRecord {") {
-                return self.copy();
+                return self.copy(seen);
             }
             if LEFT_OUT.contains(&word) {
                 self.skip_value();
@@ -349,13 +349,19 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Of the copy of an intent, the name of its state: whether it has ended is news.
-    fn copy(&mut self) {
-        let rest = core::str::from_utf8(&self.text[self.at..]).unwrap_or_default();
-        let state = rest.split_once("state: ").map_or("", |(_, state)| state);
+    /// Of the copy of an intent, the name of its state, and when there is something to do about it: that is news.
+    fn copy(&mut self, seen: Seen) {
+        let start = self.at;
+        self.skip_value();
+        let record = core::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
+        let state = record.split_once("state: ").map_or("", |(_, state)| state);
         let end = state.find(|character: char| !character.is_ascii_alphabetic()).unwrap_or(state.len());
         self.out.extend_from_slice(&state.as_bytes()[..end]);
-        self.skip_value();
+        for due in record.split("due_at_ms: Some(").skip(1) {
+            let digits = due.find(|character: char| !character.is_ascii_digit()).unwrap_or(due.len());
+            let at_ms: u64 = due[..digits].parse().unwrap_or_default();
+            self.write(format_args!("+{}", at_ms.saturating_sub(seen.now_ms)));
+        }
     }
 
     fn stamp(&mut self, seen: Seen) {

@@ -225,12 +225,23 @@ impl<A: App + 'static> Driver<A> {
 
     /// The intent with that id, if it is one of this scope.
     pub async fn find(&self, intent: &IntentId) -> Result<Option<Shared<IntentRecord>>, Error> {
-        let found = self.read(&RecordKey::Intent(intent.clone())).await;
-        match found.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?.record {
-            Some(Record::Intent(record)) => Ok(Some(record).filter(|record| record.scope == self.opening.scope)),
-            Some(Record::Undecodable) => Err(ErrorCode::LedgerUnreadable.into()),
-            _ => Ok(None),
+        Ok(self.look(intent).await?.0)
+    }
+
+    /// As [`find`](Self::find), and what the ledger's clock says beside it.
+    async fn look(&self, intent: &IntentId) -> Result<(Option<Shared<IntentRecord>>, Option<LedgerClock>), Error> {
+        let keys = [RecordKey::Intent(intent.clone()), RecordKey::Clock];
+        let found = self.store.read(&keys).await.map_err(|_| Error::new(ErrorCode::LedgerUnreadable))?;
+        let (mut intent, mut clock) = (None, None);
+        for versioned in found {
+            match versioned.record {
+                Some(Record::Intent(record)) => intent = Some(record).filter(|it| it.scope == self.opening.scope),
+                Some(Record::Clock(now)) => clock = Some(now),
+                Some(Record::Undecodable) => return Err(ErrorCode::LedgerUnreadable.into()),
+                _ => {}
+            }
         }
+        Ok((intent, clock))
     }
 
     /// The answer kept with an intent.
@@ -331,9 +342,9 @@ impl<A: App + 'static> Driver<A> {
                 Ok(page) => Input::Inbox(DuePage { clock: self.clock().await.unwrap_or(None), ..page }),
                 Err(_) => Input::InboxFailed,
             },
-            Effect::Load(intent) => match self.find(&intent).await {
-                Ok(Some(record)) => Input::Loaded(record),
-                Ok(None) => {
+            Effect::Load(intent) => match self.look(&intent).await {
+                Ok((Some(intent), clock)) => Input::Loaded { intent, clock },
+                Ok((None, _)) => {
                     self.app.missing(&intent);
                     Input::NotLoaded(intent)
                 }

@@ -33,6 +33,7 @@ bugs! {
     NoFenceAtRecord: "Facts under an old fence move the intent on.",
     LiveLeaseStolen: "A claim is granted while another realm's lease lives.",
     InheritedWithoutLock: "A claim made under a lock passes on to who does not hold it.",
+    PollInheritedAsSend: "Who takes over a look at the result sends the request again.",
     LockAskedForIsHeld: "A claim counts as made under a lock that its realm has let go of since.",
     ReadingsOfThePast: "A transaction that has waited is decided by the clocks of when it was asked for.",
     ReleaseWithoutFence: "What an old claim gives back ends the claim of another.",

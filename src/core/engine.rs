@@ -22,7 +22,7 @@ use super::limits::{
 };
 use super::map::SortedMap;
 use super::shared::Shared;
-use super::time::{LedgerClock, Moment, Reading, RealmClock, Stamp};
+use super::time::{LedgerClock, Moment, Observed, Reading, RealmClock, Stamp};
 use credentials::CredentialsKnown;
 use inbox::Inbox;
 use locks::LockWaits;
@@ -190,7 +190,7 @@ impl Engine {
             Input::InboxFailed => self.inbox_failed(),
             Input::Delivered { intent, ok } => self.delivered(&intent, ok),
             Input::Acknowledge(intent) => self.enqueue(Ticket::Engine, Change::Acknowledge(intent)),
-            Input::Loaded(intent) => self.loaded(&intent),
+            Input::Loaded { intent, clock } => self.loaded(&intent, clock),
             Input::NotLoaded(intent) => self.not_loaded(&intent),
             Input::Lock { intent, lock } => self.lock_told(&intent, lock),
             Input::Probed { origin, ok } => self.probed(&origin, ok),
@@ -253,7 +253,7 @@ impl Engine {
 
     fn woken(&mut self, wake: Wake) {
         match wake {
-            // What is due says so by itself; a timer that has nothing to show for is the longest there is.
+            // What is due says so by itself; a timer with nothing to show for it has been idle all along.
             Wake::Timer if self.wake_in_ms() == 0 => return,
             Wake::Timer => {}
             Wake::Online => {
@@ -335,14 +335,13 @@ impl Engine {
     }
 
     fn due(&mut self, page: DuePage) {
-        if let Some(clock) = page.clock {
-            self.adopt(clock);
-        }
+        self.follow(page.clock);
         let now = self.stamp().at_ms;
         let page_len = self.schedule.page;
         let full = page.due.len() >= page_len as usize;
         let later = page.due.iter().filter_map(|intent| intent.due_at_ms).filter(|due_at_ms| *due_at_ms > now).min();
         let next_due_at_ms = page.next_due_at_ms.into_iter().chain(later).min();
+        self.schedule.next_due_at_ms = next_due_at_ms;
         self.schedule.loading = false;
         self.schedule.failures = 0;
         self.origins.learn_all(page.origins);
@@ -353,14 +352,14 @@ impl Engine {
             }
         }
         self.schedule.passed_over |= full;
-        self.schedule.next_due_at_ms = next_due_at_ms;
         self.schedule.page = DUE_PAGE_MAX;
         if full && started == 0 {
             // Nothing here can run now, and it may hide what can. Looking again at the same would not help.
             let grown = page_len.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
             self.schedule.stale |= grown > page_len;
             self.schedule.page = grown;
-            self.schedule.next_due_at_ms = next_due_at_ms.map(|at_ms| at_ms.max(now.saturating_add(LOOK_AGAIN_MIN_MS)));
+            let soonest_ms = now.saturating_add(LOOK_AGAIN_MIN_MS);
+            self.schedule.next_due_at_ms = self.schedule.next_due_at_ms.map(|at_ms| at_ms.max(soonest_ms));
         }
     }
 
@@ -371,10 +370,10 @@ impl Engine {
         self.schedule.retry_at_mono_ms = Some(self.now.mono_ms.saturating_add(wait));
     }
 
-    fn committed(&mut self, results: Vec<(Ticket, Result<Applied, CommitError>)>, clock: Option<LedgerClock>) {
+    fn committed(&mut self, results: Vec<(Ticket, Result<Applied, CommitError>)>, clock: Option<Observed>) {
         self.committing = false;
         if let Some(clock) = clock {
-            self.clock.adopt(clock);
+            self.clock.take_over(clock);
         }
         for (ticket, result) in results {
             match ticket {
@@ -423,13 +422,19 @@ impl Engine {
             Some(at_ms) if at_ms <= self.stamp().at_ms => {
                 self.start_or_pass_over(intent);
             }
-            // What is being read may be older than this.
-            Some(_) if self.schedule.loading => self.schedule.stale = true,
-            Some(at_ms) => {
-                let next_ms = self.schedule.next_due_at_ms;
-                self.schedule.next_due_at_ms = Some(next_ms.map_or(at_ms, |next_ms| next_ms.min(at_ms)));
-            }
+            Some(at_ms) => self.look_at(at_ms),
             None => {}
+        }
+    }
+
+    /// The ledger is worth a look then.
+    fn look_at(&mut self, at_ms: u64) {
+        if self.schedule.loading {
+            // What is being read may be older than this.
+            self.schedule.stale = true;
+        } else {
+            let next_ms = self.schedule.next_due_at_ms;
+            self.schedule.next_due_at_ms = Some(next_ms.map_or(at_ms, |next_ms| next_ms.min(at_ms)));
         }
     }
 
@@ -442,7 +447,8 @@ impl Engine {
 
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who
     /// wait for it can be answered.
-    fn loaded(&mut self, intent: &Shared<IntentRecord>) {
+    fn loaded(&mut self, intent: &Shared<IntentRecord>, clock: Option<LedgerClock>) {
+        self.follow(clock);
         self.look_for_lock(intent);
         self.heed(intent);
         let told = self.watched.get(&intent.id).copied().flatten();
@@ -497,8 +503,8 @@ impl Engine {
 
     /// Follows the ledger's clock. A realm that only reads would otherwise measure due times on one that the ledger has
     /// left behind: one wild reading of another realm's wall clock, and what is due would never be due here.
-    fn adopt(&mut self, clock: LedgerClock) {
-        if !bug(Bug::ReaderKeepsItsClock) {
+    fn follow(&mut self, clock: Option<LedgerClock>) {
+        if let Some(clock) = clock.filter(|_| !bug(Bug::ReaderKeepsItsClock)) {
             self.clock.follow(clock);
         }
     }

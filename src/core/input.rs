@@ -10,7 +10,7 @@ use super::key::IntentId;
 use super::reach::OriginRecord;
 use super::record::Content;
 use super::shared::Shared;
-use super::time::LedgerClock;
+use super::time::{LedgerClock, Observed};
 
 #[derive(Debug)]
 pub enum Input {
@@ -34,7 +34,7 @@ pub enum Input {
     /// A batch is durable, or is known not to be.
     Committed {
         results: Vec<(Ticket, Result<Applied, CommitError>)>,
-        clock: Option<LedgerClock>,
+        clock: Option<Observed>,
     },
     Due(DuePage),
     /// The ledger could not be asked; look again later.
@@ -48,7 +48,11 @@ pub enum Input {
     },
     /// An app without a handler for it has been told an outcome.
     Acknowledge(IntentId),
-    Loaded(Shared<IntentRecord>),
+    Loaded {
+        intent: Shared<IntentRecord>,
+        /// The ledger's, read with it; `None` where it could not be.
+        clock: Option<LedgerClock>,
+    },
     /// There is no such intent, or the ledger could not be asked.
     NotLoaded(IntentId),
     /// What is to be had of the lock on an intent; `Lost` at any time while it is held.

@@ -116,7 +116,8 @@ pub const PROBE_FORBIDS_MAX_MS: u64 = 10 * 60 * 1_000;
 /// How long one probe may take.
 pub const PROBE_DEADLINE_MS: u32 = 5_000;
 
-/// The longest timer that is set: browsers overflow at 2^31 ms, and a sleeping page should look again anyway.
+/// The longest timer that is set: browsers overflow at 2^31 ms, and what another realm left behind without a word must not
+/// wait for the page to be looked at.
 pub const TIMER_MAX_MS: u64 = 60 * 60 * 1_000;
 /// How often a page that waits for an intent looks at the ledger, in case no peer message arrives.
 pub const WATCH_INTERVAL_MS: u64 = 2_000;

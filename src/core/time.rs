@@ -49,6 +49,23 @@ pub struct Reading {
     pub followed: Option<(u64, u32)>,
     /// How often the realm has let go of locks before their time, or lost them (P2.5).
     pub locks_lost: u64,
+    /// How long the realm has run so far, by the larger of its two clocks: what it hears of this transaction it may hear late.
+    pub ran_ms: u64,
+}
+
+impl Reading {
+    /// What a realm brings that has read nothing of the ledger yet.
+    pub const fn alone(wall_ms: u64) -> Self {
+        Self { wall_ms, followed: None, locks_lost: 0, ran_ms: 0 }
+    }
+}
+
+/// The ledger's clock as a transaction of this realm left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observed {
+    pub clock: LedgerClock,
+    /// How long the realm had run then.
+    pub ran_ms: u64,
 }
 
 /// What a realm brings to a transaction at the moment when that decides. It may have waited long, behind others or in a page
@@ -110,12 +127,13 @@ impl LedgerClock {
 pub struct RealmClock {
     clock: Option<LedgerClock>,
     last: Moment,
+    ran_ms: u64,
 }
 
 impl RealmClock {
     /// A realm that has not read the ledger yet: it has no ledger time to bring.
     pub fn new(now: Moment) -> Self {
-        Self { clock: None, last: now }
+        Self { clock: None, last: now, ran_ms: 0 }
     }
 
     /// Has the wall clock moved otherwise than the monotonic one since the last moment, by more than a step back that
@@ -129,20 +147,28 @@ impl RealmClock {
     pub fn read(&mut self, now: Moment) -> Reading {
         let mono_delta = now.mono_ms.saturating_sub(self.last.mono_ms);
         let wall_delta = now.wall_ms.saturating_sub(self.last.wall_ms);
+        let passed_ms = mono_delta.max(wall_delta);
+        self.ran_ms = self.ran_ms.saturating_add(passed_ms);
         if let Some(clock) = &mut self.clock {
-            clock.at_ms = clock.at_ms.saturating_add(mono_delta.max(wall_delta));
+            clock.at_ms = clock.at_ms.saturating_add(passed_ms);
             clock.wall_ms = now.wall_ms;
         }
         self.last = now;
         let followed = self.clock.map(|clock| (clock.at_ms, clock.epoch));
-        Reading { wall_ms: now.wall_ms, followed, locks_lost: 0 }
+        Reading { wall_ms: now.wall_ms, followed, locks_lost: 0, ran_ms: self.ran_ms }
     }
 
-    /// Takes over what the ledger says: as it was read at the start, then as each transaction observed it with what
-    /// this realm brought. The ledger decides what epoch it is.
+    /// Takes over what a transaction of this realm observed, and adds what has passed since: a page may have slept before it
+    /// heard of it, and its lease runs (law 5).
+    pub fn take_over(&mut self, observed: Observed) {
+        let since_ms = self.ran_ms.saturating_sub(observed.ran_ms);
+        self.adopt(LedgerClock { at_ms: observed.clock.at_ms.saturating_add(since_ms), ..observed.clock });
+    }
+
+    /// Takes over what the ledger says, as it was read at the start. The ledger decides what epoch it is.
     pub fn adopt(&mut self, stored: LedgerClock) {
         let Some(own) = self.clock else {
-            self.clock = Some(stored.observe(Reading { wall_ms: self.last.wall_ms, followed: None, locks_lost: 0 }));
+            self.clock = Some(stored.observe(Reading::alone(self.last.wall_ms)));
             return;
         };
         if stored.epoch != own.epoch {
@@ -174,13 +200,9 @@ mod tests {
 
     const HOUR: u64 = 3_600_000;
 
-    fn alone(wall_ms: u64) -> Reading {
-        Reading { wall_ms, followed: None, locks_lost: 0 }
-    }
-
     #[test]
     fn p3_across_realms_the_clock_advances_by_the_wall_delta() {
-        let clock = LedgerClock::new(1_000_000).observe(alone(1_000_000 + 3 * HOUR));
+        let clock = LedgerClock::new(1_000_000).observe(Reading::alone(1_000_000 + 3 * HOUR));
         let wall_ms = 1_000_000 + 3 * HOUR;
         assert_eq!(clock, LedgerClock { at_ms: wall_ms, wall_ms, epoch: 0, unexplained_ms: 0 });
     }
@@ -188,9 +210,9 @@ mod tests {
     #[test]
     fn p3_an_unbridged_step_back_starts_an_epoch_and_the_clock_goes_on() {
         let start = LedgerClock::new(10 * HOUR);
-        let back = start.observe(alone(8 * HOUR));
+        let back = start.observe(Reading::alone(8 * HOUR));
         assert_eq!((back.at_ms, back.epoch), (10 * HOUR, 1));
-        let later = back.observe(alone(9 * HOUR));
+        let later = back.observe(Reading::alone(9 * HOUR));
         assert_eq!((later.at_ms, later.epoch), (11 * HOUR, 1));
     }
 
@@ -207,7 +229,7 @@ mod tests {
     fn p3_many_small_steps_back_are_seen_as_one() {
         let mut clock = LedgerClock::new(10 * HOUR);
         for step in 1..=3 {
-            clock = clock.observe(alone(10 * HOUR - step * 25_000));
+            clock = clock.observe(Reading::alone(10 * HOUR - step * 25_000));
         }
         assert_eq!(clock.epoch, 1);
     }
@@ -220,12 +242,28 @@ mod tests {
         assert_eq!(realm.stamp().at_ms, 3 * HOUR);
     }
 
+    /// Found by seed 40293913: another realm's wild reading had put the ledger's clock years ahead; this one claimed, slept for
+    /// eighteen hours before it heard of it, took over what the clock had read then, and sent as if no time had passed.
+    #[test]
+    fn law_5_what_is_heard_late_of_a_transaction_counts_from_when_that_decided() {
+        let mut realm = RealmClock::new(Moment { wall_ms: HOUR, mono_ms: 0 });
+        realm.adopt(LedgerClock::new(HOUR));
+        let reading = realm.read(Moment { wall_ms: 2 * HOUR, mono_ms: HOUR });
+        let wild = LedgerClock { at_ms: 100_000 * HOUR, ..LedgerClock::new(HOUR) };
+        let observed = Observed { clock: wild.observe(reading), ran_ms: reading.ran_ms };
+        realm.read(Moment { wall_ms: 20 * HOUR, mono_ms: HOUR });
+        // What else it hears meanwhile changes nothing about that.
+        realm.follow(wild);
+        realm.take_over(observed);
+        assert_eq!(realm.stamp().at_ms, observed.clock.at_ms + 18 * HOUR);
+    }
+
     #[test]
     fn p3_one_wild_clock_closes_no_later_window() {
-        let wild = LedgerClock::new(HOUR).observe(alone(100_000 * HOUR));
-        let corrected = wild.observe(alone(2 * HOUR));
+        let wild = LedgerClock::new(HOUR).observe(Reading::alone(100_000 * HOUR));
+        let corrected = wild.observe(Reading::alone(2 * HOUR));
         let sent = corrected.stamp(2 * HOUR);
-        let later = corrected.observe(alone(3 * HOUR)).stamp(3 * HOUR);
+        let later = corrected.observe(Reading::alone(3 * HOUR)).stamp(3 * HOUR);
         assert_eq!(later.since(&sent), Some(HOUR));
         assert_eq!(later.since(&wild.stamp(100_000 * HOUR)), None);
     }
@@ -233,7 +271,7 @@ mod tests {
     #[test]
     fn p3_2_a_wild_clock_of_an_older_epoch_closes_no_later_window() {
         let corrected = LedgerClock { at_ms: 5 * HOUR, wall_ms: 2 * HOUR, epoch: 1, unexplained_ms: 0 };
-        let wild = Reading { wall_ms: 2 * HOUR + 5, followed: Some((100_000 * HOUR, 0)), locks_lost: 0 };
+        let wild = Reading { followed: Some((100_000 * HOUR, 0)), ..Reading::alone(2 * HOUR + 5) };
         let followed = LedgerClock { at_ms: 5 * HOUR + 5, wall_ms: 2 * HOUR + 5, ..corrected };
         assert_eq!(corrected.observe(wild), followed);
     }
@@ -257,11 +295,8 @@ mod tests {
     }
 
     fn any_reading() -> impl Strategy<Value = Reading> {
-        (0..HOUR, prop::option::of((0..2 * HOUR, 0_u32..4))).prop_map(|(wall_ms, followed)| Reading {
-            wall_ms,
-            followed,
-            locks_lost: 0,
-        })
+        (0..HOUR, prop::option::of((0..2 * HOUR, 0_u32..4)))
+            .prop_map(|(wall_ms, followed)| Reading { followed, ..Reading::alone(wall_ms) })
     }
 
     proptest! {

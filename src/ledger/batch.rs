@@ -2,7 +2,7 @@
 
 use crate::core::change::{Applied, Change, Refusal};
 use crate::core::record::{Overlay, Record, RecordKey, Stop};
-use crate::core::time::{LedgerClock, Reading};
+use crate::core::time::{Observed, Reading};
 use crate::core::transition::apply;
 
 /// A batch as decided: one result a change. The overlay holds what to write.
@@ -10,7 +10,7 @@ use crate::core::transition::apply;
 pub struct Decided {
     pub results: Vec<Result<Applied, Refusal>>,
     /// The ledger clock as this transaction observed it.
-    pub clock: Option<LedgerClock>,
+    pub clock: Option<Observed>,
 }
 
 /// Applies all changes, each seeing what those before it wrote. `Err` names every record that must be read first;
@@ -37,7 +37,7 @@ pub fn decide(overlay: &mut Overlay, changes: &[Change], reading: Reading) -> Re
     }
     let clock = match overlay.get(&RecordKey::Clock) {
         // Where every change was refused, nothing was written; what the clock reads is of use all the same.
-        Ok(Some(Record::Clock(clock))) => Some(clock.observe(reading)),
+        Ok(Some(Record::Clock(clock))) => Some(Observed { clock: clock.observe(reading), ran_ms: reading.ran_ms }),
         _ => None,
     };
     Ok(Decided { results, clock })

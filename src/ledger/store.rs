@@ -11,7 +11,7 @@ use crate::core::key::ScopeHash;
 use crate::core::limits::COMMIT_CONFLICTS_MAX;
 use crate::core::record::{ExpectedVersions, Overlay, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
-use crate::core::time::{LedgerClock, Readings};
+use crate::core::time::{Observed, Readings};
 
 /// Why a store did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl From<StoreError> for CommitError {
 #[derive(Debug)]
 pub struct Transacted {
     pub results: Vec<Result<Applied, Refusal>>,
-    pub clock: Option<LedgerClock>,
+    pub clock: Option<Observed>,
 }
 
 /// A ledger tier.
@@ -95,7 +95,7 @@ pub async fn commit_batch(
     store: &impl Store,
     changes: &mut [Change],
     readings: &Readings,
-) -> (Vec<Result<Applied, CommitError>>, Option<LedgerClock>) {
+) -> (Vec<Result<Applied, CommitError>>, Option<Observed>) {
     match store.transact(changes, readings).await {
         Ok(Transacted { results, clock }) => {
             (results.into_iter().map(|result| result.map_err(CommitError::Refused)).collect(), clock)

@@ -19,7 +19,7 @@ use intento::core::key::{ChangeId, ContractHash, IntentId, RandomBits, RealmId, 
 use intento::core::limits::ATTEMPT_DEADLINE_MS;
 use intento::core::record::{Overlay, Record, RecordKey, Versioned};
 use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext};
-use intento::core::time::{LedgerClock, Moment, Reading};
+use intento::core::time::{LedgerClock, Moment, Observed, Reading};
 use intento::ledger::batch::decide;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -48,7 +48,7 @@ impl Ledger {
         })
     }
 
-    fn commit(&mut self, changes: &[Change], reading: Reading) -> (Vec<Result<Applied, Refusal>>, Option<LedgerClock>) {
+    fn commit(&mut self, changes: &[Change], reading: Reading) -> (Vec<Result<Applied, Refusal>>, Option<Observed>) {
         let mut overlay = Overlay::default();
         let decided = loop {
             match decide(&mut overlay, changes, reading) {
@@ -70,7 +70,7 @@ impl Ledger {
     }
 
     fn apply(&mut self, change: Change) -> Result<Applied, Refusal> {
-        let reading = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
+        let reading = Reading::alone(self.wall_ms);
         self.commit(&[change], reading).0.pop().unwrap()
     }
 

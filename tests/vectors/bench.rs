@@ -185,7 +185,7 @@ impl Bench {
 
     /// One change in a transaction of its own.
     fn apply(&mut self, change: &Change) -> Result<Applied, Refusal> {
-        let reading = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
+        let reading = Reading::alone(self.wall_ms);
         let mut overlay = Overlay::default();
         let applied = loop {
             match apply(&mut overlay, change, reading) {

@@ -20,7 +20,7 @@ use wasm_bindgen_test::wasm_bindgen_test;
 use crate::page::{open, outcome, submit};
 use crate::spy::{self, eval, member};
 
-const READING: Reading = Reading { wall_ms: 1_700_000_000_000, followed: None, locks_lost: 0 };
+const READING: Reading = Reading::alone(1_700_000_000_000);
 
 fn readings(reading: Reading) -> Readings {
     Rc::new(move || reading)
@@ -96,7 +96,7 @@ async fn a_commit_on_changed_or_phantom_records_conflicts(store: &impl Store) {
 async fn due_pages_are_in_order_and_name_the_next(store: &impl Store) {
     let scope = ScopeHash::of("ledger-test");
     for seed in 1..=3 {
-        let reading = Reading { wall_ms: READING.wall_ms + u64::from(seed) * 1_000, followed: None, locks_lost: 0 };
+        let reading = Reading::alone(READING.wall_ms + u64::from(seed) * 1_000);
         store.transact(&[change(seed, &format!("order-{seed}"), 1)], &readings(reading)).await.unwrap();
     }
     let page = store.due(&scope, READING.wall_ms + 2_000, 10).await.unwrap();

@@ -82,9 +82,7 @@ impl Engine {
     }
 
     pub(super) fn inbox_loaded(&mut self, page: DuePage) {
-        if let Some(clock) = page.clock {
-            self.adopt(clock);
-        }
+        self.follow(page.clock);
         let now = self.stamp();
         self.inbox.loading = false;
         if let Some(at_ms) = page.next_due_at_ms {

@@ -31,18 +31,24 @@ impl Engine {
         }
         if let Some(claim) = intent.live_claim(&now) {
             let inheritable = claim.lock_held && claim.purpose == errand.purpose();
-            let inherits = inheritable && self.lock_waits.is_granted(&intent.id);
-            if inheritable && !inherits {
+            if inheritable && self.lock_waits.is_granted(&intent.id) {
+                return self.approach(intent, errand);
+            }
+            if inheritable {
                 self.wait_for_lock(&intent.id);
             }
-            return inherits && self.approach(intent, errand);
+            self.look_at(claim.lease_until_ms);
+            return false;
         }
         let due = intent.due_at_ms.is_some_and(|due_at_ms| due_at_ms <= now.at_ms);
         let hurried = intent.state == State::Waiting { cause: Cause::Network };
         // The server's wish to be left alone; asking the app is not asking the server.
         let asks_app = errand == Errand::Reconcile { by_app: true };
-        let floored = !asks_app && intent.floor_at_ms.is_some_and(|floor_at_ms| now.at_ms < floor_at_ms);
-        (due || hurried) && !floored && !self.is_parked(&intent.id) && self.approach(intent, errand)
+        if let Some(floor_at_ms) = intent.floor_at_ms.filter(|floor_at_ms| !asks_app && now.at_ms < *floor_at_ms) {
+            self.look_at(floor_at_ms);
+            return false;
+        }
+        (due || hurried) && !self.is_parked(&intent.id) && self.approach(intent, errand)
     }
 
     /// Begins the run, if the intent's origin is within reach.
@@ -86,6 +92,7 @@ impl Engine {
         }
         match &intent.state {
             State::Queued | State::Waiting { .. } => Some(Errand::Send),
+            State::Accepted if bug(Bug::PollInheritedAsSend) && intent.claim.is_some() => Some(Errand::Send),
             State::Accepted => Some(Errand::Poll),
             State::Held { reason: HeldReason::Auth } => {
                 let usable = !self.credentials.are_useless(&intent.id) && !bug(Bug::AuthHeldForEver);

@@ -44,13 +44,15 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     let refreshed = take.purpose == Purpose::Send && take.fresh_credentials && held_for_credentials;
     // What was taken back while this realm was on its way to ask leaves nothing to ask about.
     let moot = take.purpose == Purpose::Reconcile && !intent.maybe_sent();
-    if moot || (!take.purpose.allows(&intent.state) && !refreshed) {
+    let upgraded = intent.state == State::Accepted && bug(Bug::PollInheritedAsSend);
+    if moot || (!take.purpose.allows(&intent.state) && !refreshed && !upgraded) {
         return refuse(Refusal::WrongState(intent));
     }
     if let Some((live, until_ms)) = draft.live_claim(&intent) {
         // A claim made under the intent's lock ends with it, and passes on to who acquires the lock, its purpose
         // repeated (P2.1, P2.4).
-        let inherits = live.lock_held && (lock_held || bug(Bug::InheritedWithoutLock)) && live.purpose == take.purpose;
+        let repeats = live.purpose == take.purpose || bug(Bug::PollInheritedAsSend);
+        let inherits = live.lock_held && (lock_held || bug(Bug::InheritedWithoutLock)) && repeats;
         let stolen = bug(Bug::LiveLeaseStolen) || (bug(Bug::DeliveredWithoutLease) && take.purpose == Purpose::Deliver);
         if !inherits && !stolen {
             return refuse(Refusal::Leased { until_ms });

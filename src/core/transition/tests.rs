@@ -78,7 +78,7 @@ impl Bench {
     /// Several changes in one transaction. Checks what every transaction must keep.
     fn batch(&mut self, changes: &[Change]) -> Vec<Result<Applied, Refusal>> {
         let now = self.moment();
-        let alone = Reading { wall_ms: self.wall_ms, followed: None, locks_lost: 0 };
+        let alone = Reading::alone(self.wall_ms);
         let reading = self.realm.as_mut().map_or(alone, |realm| realm.read(now));
         let mut overlay = Overlay::default();
         let results = changes.iter().map(|change| {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use intento::core::change::{Applied, Change};
-use intento::core::contract::{Facts, Finding, Observation};
+use intento::core::contract::{Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect};
 use intento::core::input::{Authorized, CommitError, Input, Lock, Ticket};
 use intento::core::intent::{IntentRecord, Purpose};
@@ -35,7 +35,7 @@ impl World {
             }
             Event::Load(realm, intent) => {
                 let input = match self.ledger.load(&intent) {
-                    Ok(Some(record)) => Input::Loaded(record),
+                    Ok(Some(intent)) => Input::Loaded { intent, clock: self.ledger.clock() },
                     Ok(None) | Err(_) => Input::NotLoaded(intent),
                 };
                 self.input(realm, input);
@@ -181,15 +181,15 @@ impl World {
                 let answer = (finding == Finding::Applied).then(|| answer_of(&json(200)));
                 self.later(Event::Input(realm, Input::Found { intent: intent.id.clone(), finding, answer }));
             }
-            Effect::Send(dispatch) if self.is_for(&dispatch, Purpose::Reconcile) => {
+            Effect::Send(dispatch) if self.is_look(&dispatch) => {
+                self.polls.push((realm, dispatch.method, dispatch.url.clone()));
+                self.tally.polled += 1;
+                self.look_at_result(realm, dispatch.intent);
+            }
+            Effect::Send(dispatch) if self.is_question(&dispatch) => {
                 let key = dispatch.headers.iter().find(|(name, _)| name == "Idempotency-Key");
                 self.lookups.push((dispatch.method.to_owned(), dispatch.url.clone(), key.map(|(_, key)| key.clone())));
                 self.answered(realm, dispatch.intent, (self.lookup_says)());
-            }
-            Effect::Send(dispatch) if self.is_for(&dispatch, Purpose::Poll) => {
-                self.polls.push((realm, dispatch.method, dispatch.url.clone()));
-                let key = self.intent(&dispatch.intent).key;
-                self.answered(realm, dispatch.intent, (self.poll_says)(key.expose()));
             }
             Effect::Send(dispatch) => {
                 self.counts.sends += 1;
@@ -249,15 +249,36 @@ impl World {
         }
     }
 
+    /// What a look at the result of an accepted intent is answered, if it arrives.
+    fn look_at_result(&mut self, realm: RealmNo, intent: IntentId) {
+        let key = self.intent(&intent).key;
+        if !self.network.up || self.storm.look_lost() {
+            let observation = Observation::Fault(Fault::Network);
+            return self.later(Event::Input(realm, Input::Fetched { intent, observation, answer: None }));
+        }
+        let facts = match self.poll_says {
+            Some(says) => says(key.expose()),
+            None => self.server.result(key.expose(), self.now_ms),
+        };
+        self.answered(realm, intent, facts);
+    }
+
     /// What a question without an effect is answered.
     fn answered(&mut self, realm: RealmNo, intent: IntentId, facts: Facts) {
         let answer = Some(answer_of(&facts));
         self.later(Event::Input(realm, Input::Fetched { intent, observation: Observation::Reply(facts), answer }));
     }
 
-    /// Does a request leave under a claim of this purpose?
-    fn is_for(&self, dispatch: &Dispatch, purpose: Purpose) -> bool {
+    /// Does a request leave under a claim to reconcile?
+    fn is_question(&self, dispatch: &Dispatch) -> bool {
         let intent = self.ledger.intent(&dispatch.intent);
-        intent.is_some_and(|intent| intent.claim.as_ref().is_some_and(|claim| claim.purpose == purpose))
+        intent.is_some_and(|intent| intent.claim.as_ref().is_some_and(|claim| claim.purpose == Purpose::Reconcile))
+    }
+
+    /// Does a request ask for the result of what was accepted? The claim for it may be over.
+    fn is_look(&self, dispatch: &Dispatch) -> bool {
+        let intent = self.ledger.intent(&dispatch.intent);
+        let polling = intent.as_ref().and_then(|intent| intent.polling.as_ref());
+        dispatch.method == "GET" && polling.is_some_and(|polling| polling.url == dispatch.url)
     }
 }

@@ -24,7 +24,7 @@ use crate::realms::name_of;
 use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{ORIGIN, RealmNo, SECOND, World};
-pub(crate) use records::{agrees, alone, step_by_step};
+pub(crate) use records::{Time, agrees, alone, step_by_step};
 
 /// How long the steps from "reachable" to the send take at most, in a storm.
 const STEPS_MAX_MS: u64 = 10 * SECOND;
@@ -302,16 +302,20 @@ impl Laws {
         for intent in ledger.take_written() {
             match self.known.get(&intent.id) {
                 Some(before) => {
-                    step_by_step(before, &intent, results, clock, seed);
+                    let claimed_ms = self.claimed_ms.get(&(intent.id.clone(), before.history.total));
+                    let unstepped =
+                        |claimed_ms: &&u64| self.stepped_ms.is_none_or(|stepped_ms| stepped_ms < **claimed_ms);
+                    let claimed_for_ms = claimed_ms.filter(unstepped).map(|claimed_ms| now_ms - claimed_ms);
+                    step_by_step(before, &intent, results, Time { clock, claimed_for_ms }, seed);
                     *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
+                    if intent.history.total > before.history.total {
+                        self.claimed_ms.insert((intent.id.clone(), intent.history.total), now_ms);
+                    }
                 }
                 None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
             }
             *self.open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
             alone(&intent, seed);
-            if let Some(newest) = intent.history.attempts.last() {
-                self.claimed_ms.entry((intent.id.clone(), newest.number)).or_insert(now_ms);
-            }
             self.known.insert(intent.id.clone(), intent);
         }
         for (scope, open) in &self.open {

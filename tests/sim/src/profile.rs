@@ -138,10 +138,15 @@ impl Profile {
             End::Unknown => json(500),
         };
         match self {
-            Self::Conforming | Self::Busy409 | Self::Forgets => with_header(facts, "idempotency-key", key),
             Self::WrongTypes => html(facts.status),
-            Self::Stripe | Self::Used409 | Self::NoRefusals => facts,
+            _ if self.echoes() => with_header(facts, "idempotency-key", key),
+            _ => facts,
         }
+    }
+
+    /// Does it say under which key an answer is stored?
+    pub fn echoes(self) -> bool {
+        matches!(self, Self::Conforming | Self::Busy409 | Self::Forgets)
     }
 
     /// The answer to a repetition of it.

@@ -56,6 +56,11 @@ pub enum Act {
         behind: u64,
         seen: bool,
     },
+    /// A tab stops while a claim of its waits for its turn, the clock is set back by so many minutes, another tab goes to work,
+    /// and the first goes on.
+    WaitOverStep {
+        behind: u64,
+    },
     /// One reading of the wall clock that is wild, and the next one right again.
     WildReading,
     Submit {
@@ -174,6 +179,7 @@ fn draw_act_of(life: Trait, dice: &mut Dice) -> Act {
             sleep,
             draw_power_off,
             draw_power_off,
+            |dice| Act::WaitOverStep { behind: dice.roll(12 * 60) },
         ],
         Trait::Freezing => &[
             |_| Act::Freeze,
@@ -361,6 +367,16 @@ fn act(world: &mut World, step: &Step) {
                 until(world, World::is_sending);
             }
             power_off(world, off * MINUTE, behind * MINUTE, seen);
+        }
+        (Act::WaitOverStep { behind }, Some(realm)) => {
+            until(world, |world| world.waits_to_claim(realm));
+            world.tally.waited_over_step += u64::from(world.waits_to_claim(realm));
+            let scope = world.scopes[&realm].clone();
+            world.freeze(realm);
+            world.step_wall(-((behind * MINUTE) as i64));
+            world.open_as(&scope);
+            until(world, World::is_sending);
+            world.thaw(realm);
         }
         (Act::WildReading, Some(realm)) => {
             world.tally.clock_ahead += 1;

@@ -51,7 +51,7 @@ pub enum Turn {
     Crash(ServerPoint),
     /// The handler outlives its lease.
     Slow(u64),
-    /// It is run; the answer is that it was taken, and where its result will be.
+    /// It is taken, and run; the answer says where its result will be.
     Accept,
     /// Done or not, the server cannot tell: a stored 500.
     Unknown {
@@ -234,6 +234,18 @@ impl Server {
         self.said.get(key).is_some_and(|said| said.contains(&what))
     }
 
+    /// What is at the place that an answer "taken" named.
+    pub fn result(&mut self, key: &str, now_ms: u64) -> Facts {
+        match self.records.get(key).map(|record| record.state) {
+            Some(State::Completed { end, expires_at, .. }) if (now_ms as i64) < expires_at => {
+                self.said.entry(key.to_owned()).or_default().insert(said(end, Said::DoneBefore));
+                self.profile.again(end, key)
+            }
+            Some(State::InProgress { .. }) => json(202),
+            _ => json(404),
+        }
+    }
+
     /// What the server knows of a key. Where asking seals what was not done, that is for good.
     pub fn look_up(&mut self, key: &str, now_ms: u64) -> Finding {
         let paid = self.effects_of_key.get(key).is_some_and(|count| *count > 0);
@@ -363,6 +375,10 @@ impl World {
             return;
         }
         self.server.executions += 1;
+        if matches!(packet.turn, Turn::Accept) {
+            let location = format!("{ORIGIN}/payments/{}", token.0);
+            self.reply(&packet, with_header(json(202), "location", &location), Said::Wait);
+        }
         let work_ms = match packet.turn {
             Turn::Slow(ms) => ms,
             Turn::Crash(ServerPoint::Running) => self.server.work_ms / 2,
@@ -400,10 +416,10 @@ impl World {
             *self.server.effects_of_key.entry(packet.key.clone()).or_default() += 1;
         }
         self.laws.after_effect(&self.server, &packet.key, self.seed);
-        let facts = match packet.turn {
-            Turn::Accept => with_header(json(202), "location", &format!("{ORIGIN}/payments/{}", token.0)),
-            _ => self.server.profile.first(end, &packet.key),
-        };
+        if matches!(packet.turn, Turn::Accept) {
+            return;
+        }
+        let facts = self.server.profile.first(end, &packet.key);
         if self.server.dies(&packet, ServerPoint::Committed) {
             self.server.died_silent.insert(packet.key);
             return;

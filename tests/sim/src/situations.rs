@@ -40,6 +40,10 @@ impl World {
     }
 
     fn count_claim(&mut self, realm: RealmNo, take: &TakeClaim, outcome: &Outcome) {
+        if take.purpose == Purpose::Poll && matches!(outcome, Ok(Applied::Claimed(_))) {
+            let before = self.laws.known(&take.intent).and_then(|intent| intent.claim.as_ref());
+            self.tally.polls_inherited += u64::from(before.is_some_and(|claim| claim.owner != take.owner));
+        }
         if take.purpose != Purpose::Send {
             return;
         }

@@ -9,6 +9,7 @@ use intento::core::input::Authorized;
 use crate::chance::Dice;
 use crate::crash::ServerPoint;
 use crate::ledger::LedgerFault;
+use crate::profile::Profile;
 use crate::server::{Legs, Turn, html, json, with_header};
 use crate::story::Story;
 use crate::world::{MINUTE, SECOND};
@@ -45,6 +46,8 @@ struct Rates {
     lost_back: u64,
     authorize: u64,
     altered: u64,
+    accepted: u64,
+    look_lost: u64,
 }
 
 /// Draws what goes wrong. Off: nothing does.
@@ -55,6 +58,8 @@ pub struct Storm {
     blows: bool,
     /// Can the server end in a state that it does not know itself?
     knows_unknown: bool,
+    /// Does it take what it is yet to do?
+    accepts: bool,
     drawn: u32,
     /// The server has asked to be left alone for longer than it may.
     pub asked_too_much: bool,
@@ -73,6 +78,7 @@ impl Default for Storm {
             rates: Rates::default(),
             blows: false,
             knows_unknown: false,
+            accepts: false,
             drawn: 0,
             asked_too_much: false,
             now_ms: 0,
@@ -84,7 +90,7 @@ impl Default for Storm {
 
 impl Storm {
     /// Rates that this seed draws: most faults are rare or absent, a few are common.
-    pub fn new(seed: u64, knows_unknown: bool) -> Self {
+    pub fn new(seed: u64, profile: Profile) -> Self {
         let mut dice = Dice::new(seed ^ 0x57_0e_4d);
         let mut rate = || match dice.roll(4) {
             0 | 1 => 0,
@@ -118,8 +124,11 @@ impl Storm {
             lost_back: rate() / 3,
             authorize: rate() / 4,
             altered: rate() / 6,
+            accepted: rate() / 4,
+            look_lost: rate(),
         };
-        Self { dice, rates, blows: true, knows_unknown, ..Self::default() }
+        let knows_unknown = matches!(profile, Profile::Conforming | Profile::Stripe);
+        Self { dice, rates, blows: true, knows_unknown, accepts: profile.echoes(), ..Self::default() }
     }
 
     /// From now on nothing goes wrong.
@@ -139,9 +148,9 @@ impl Storm {
         let rates = self.rates;
         let (late_ms, twice_ms) = (self.dice.roll(2 * MINUTE), self.dice.roll(3 * MINUTE));
         let (slow_ms, effect) = (self.dice.roll(3 * MINUTE), self.dice.one_in(2));
-        let knows_unknown = self.knows_unknown;
+        let Self { knows_unknown, accepts, .. } = *self;
         let limit_s = if self.dice.one_in(32) { A_WEEK_S } else { "3" };
-        let turns: [(u64, Turn); 18] = [
+        let turns: [(u64, Turn); 19] = [
             (rates.lost_on_the_way, Turn::LostOnTheWay),
             (rates.lost_on_return, Turn::LostOnReturn),
             (rates.truncated, Turn::Truncated),
@@ -160,6 +169,7 @@ impl Storm {
             (rates.slow, Turn::Slow(slow_ms)),
             (if knows_unknown { rates.unknown } else { 0 }, Turn::Unknown { effect }),
             (rates.unauthorized, Turn::Says(json(401))),
+            (if accepts { rates.accepted } else { 0 }, Turn::Accept),
         ];
         let struck = turns.into_iter().find_map(|(rate, turn)| self.strikes(rate).then_some(turn));
         let week = |turn: &Turn| limit_s == A_WEEK_S && matches!(turn, Turn::Says(facts) if facts.status == 429);
@@ -191,6 +201,15 @@ impl Storm {
             lost_back: leg(rates.lost_back, format_args!("the answer gets lost")),
             altered: leg(rates.altered, format_args!("the request's body is changed on its way")),
         }
+    }
+
+    /// Does a look at the result of what was accepted come to nothing?
+    pub fn look_lost(&mut self) -> bool {
+        let strikes = self.blows && self.strikes(self.rates.look_lost);
+        if strikes {
+            self.tell(format_args!("the look gets lost"));
+        }
+        strikes
     }
 
     /// Does the ledger fail to be read?

@@ -79,6 +79,9 @@ tally! {
     expired_unsent: "an intent expired unsent",
     auth_held: "credentials refused",
     delivered: "an outcome handed to the app",
+    waited_over_step: "a claim that waited while the wall clock was set back",
+    polled: "a look at the result of what was accepted",
+    polls_inherited: "a look taken over from a tab that died",
     contradicted: "evidence against an outcome",
 }
 

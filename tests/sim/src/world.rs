@@ -22,7 +22,7 @@ use crate::locks::Locks;
 use crate::profile::Profile;
 use crate::realms::{Realm, name_of};
 use crate::server::decide::Token;
-use crate::server::{Packet, Server, json, with_header};
+use crate::server::{Packet, Server, json};
 use crate::storm::Storm;
 use crate::tally::Tally;
 use crate::trace::Trace;
@@ -94,8 +94,8 @@ pub struct World {
     pub lookup_says: fn() -> Facts,
     /// Lookups that left: method, URL, and what carried the key.
     pub lookups: Vec<(String, String, Option<String>)>,
-    /// What a look at the result of an accepted intent is answered, under its key.
-    pub poll_says: fn(&str) -> Facts,
+    /// What a look at the result of an accepted intent is answered, under its key, where a story and not the server says so.
+    pub poll_says: Option<fn(&str) -> Facts>,
     /// Looks that left: from where, method, URL.
     pub polls: Vec<(RealmNo, &'static str, String)>,
     /// What the app's `prepare` makes of an attempt.
@@ -195,7 +195,7 @@ impl World {
             asked_about: Vec::new(),
             lookup_says: || json(404),
             lookups: Vec::new(),
-            poll_says: |key| with_header(json(201), "idempotency-key", key),
+            poll_says: None,
             polls: Vec::new(),
             prepare: |_| Some(Prepared::default()),
             messages_lost: false,
@@ -221,7 +221,7 @@ impl World {
         world.server.work_ms = world.dice.roll(3 * SECOND);
         world.network.probes_pass = !world.dice.one_in(12);
         world.ledger.abort_operation(POISON);
-        world.storm = Storm::new(seed, matches!(profile, Profile::Conforming | Profile::Stripe));
+        world.storm = Storm::new(seed, profile);
         world.handler = |told| Some(told % 7 != 3);
         world.has_locks = !world.dice.one_in(4);
         world.deployed = world.dice.one_in(4).then(|| profile.later_contract());
@@ -412,6 +412,14 @@ impl World {
     /// Is a commit of this tab under way?
     pub(crate) fn is_committing(&self, realm: RealmNo) -> bool {
         let theirs = |event: &Event| matches!(event, Event::Transaction(of, ..) | Event::Input(of, Input::Committed { .. }) if *of == realm);
+        self.agenda.iter().any(theirs)
+    }
+
+    /// Has this tab asked for a claim that is not decided yet?
+    pub(crate) fn waits_to_claim(&self, realm: RealmNo) -> bool {
+        let claims = |(_, change): &(Ticket, Change)| matches!(change, Change::Claim(_));
+        let theirs =
+            |event: &Event| matches!(event, Event::Transaction(of, batch) if *of == realm && batch.iter().any(claims));
         self.agenda.iter().any(theirs)
     }
 

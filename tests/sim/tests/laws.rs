@@ -309,11 +309,11 @@ fn p3_1_a_transaction_that_refused_everything_tells_the_clock_all_the_same() {
     world.submit(realm, 1);
     world.run_for(SECOND);
     let stored = world.ledger.clock().unwrap();
-    let reading = Reading { wall_ms: stored.wall_ms + HOUR, followed: None, locks_lost: 0 };
+    let reading = Reading::alone(stored.wall_ms + HOUR);
     let unknown = Change::Cancel(IntentId::from("nobody"));
     let told = sim::world::now(world.ledger.transact(&[unknown], &(Rc::new(move || reading) as Readings))).unwrap();
     assert_eq!(told.results, [Err(Refusal::UnknownIntent)]);
-    assert_eq!(told.clock, Some(stored.observe(reading)));
+    assert_eq!(told.clock.map(|observed| observed.clock), Some(stored.observe(reading)));
     assert_eq!(world.ledger.clock(), Some(stored), "and writes nothing");
 }
 

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use intento::core::change::{Adopt, Applied, Change};
 use intento::core::contract::{FactValue, Facts, Fault, Finding, Lookup, LookupMethod, LookupRule, PointerIs, When};
 use intento::core::input::{Input, Prepared};
-use intento::core::intent::{Evidence, HeldReason, Replay, State};
+use intento::core::intent::{Evidence, HeldReason, Purpose, Replay, State};
 use intento::core::key::ScopeHash;
 use intento::core::limits::RECONCILES_MAX;
+use sim::ledger::LedgerFault;
 use sim::{HOUR, MINUTE, RealmNo, SECOND, Turn, World, json, with_header};
 
 const UNRESOLVED: State = State::Held { reason: HeldReason::Unresolved };
@@ -241,4 +242,24 @@ fn p8_2_a_guest_signs_in_while_offline() {
     world.run_for(MINUTE);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
     assert_eq!((world.effects_of(1), world.counts.sends), (1, 1), "law 9 is checked at each send");
+}
+
+/// Found by seed 40263629: what was found out could not be recorded, and the app resumed the intent while the claim to ask
+/// still held. It was due, nobody could claim it, and nobody looked again when they could have.
+#[test]
+fn what_is_due_under_another_purpose_s_claim_is_taken_up_when_that_ends() {
+    let mut world = World::new(9);
+    world.findings = |_| Finding::NotFound;
+    world.server.plan([stuck()]);
+    let tab = world.open_with(|settings| settings.can_reconcile = true);
+    let ticket = world.submit(tab, 1);
+    assert!(world.run_until(MINUTE, |world| world.asked_about.len() == 1));
+    world.ledger.fail_next([LedgerFault::Aborted]);
+    world.run_for(100);
+    let intent = world.intent_of(ticket);
+    let live = intent.claim.as_ref().map(|claim| claim.purpose);
+    assert_eq!((live, intent.reconciling.looks), (Some(Purpose::Reconcile), 0), "what it found is not in");
+    steer(&mut world, tab, 88, Change::Resume(intent.id.clone()));
+    world.run_for(MINUTE);
+    assert_eq!((world.state_of(ticket).name(), world.counts.sends), ("succeeded", 2));
 }

@@ -442,7 +442,7 @@ fn law_10_attempts_that_nobody_records_end_too() {
 fn a_claim_asks_twice_for_what_it_is_decided_on() {
     let bench = Bench::with(&submit(1));
     let claim = Change::Claim(take(&submit(1).intent, "n"));
-    let reading = Reading { wall_ms: bench.wall_ms, followed: None, locks_lost: 0 };
+    let reading = Reading::alone(bench.wall_ms);
     let mut overlay = Overlay::default();
     let mut asked = 0;
     while let Err(Stop::Unread(keys)) = apply(&mut overlay.clone(), &claim, reading) {

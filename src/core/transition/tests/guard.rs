@@ -34,7 +34,7 @@ fn terms(nonce: &str, windows: Windows) -> Terms {
 
 /// What the ledger clock reads now.
 fn stamp(bench: &Bench) -> Stamp {
-    let reading = Reading { wall_ms: bench.wall_ms, followed: None, locks_lost: 0 };
+    let reading = Reading::alone(bench.wall_ms);
     let LedgerClock { at_ms, wall_ms, epoch, .. } = bench.clock().observe(reading);
     Stamp { at_ms, wall_ms, epoch }
 }

@@ -87,7 +87,7 @@ fn law_11_debug_shows_no_secret() {
         format!("{:?}", Input::Authorized { intent: record.id.clone(), outcome: Authorized::Granted(credentials) }),
         format!("{:?}", Input::Submit { ticket: 1, submit: Box::new(submit.clone()) }),
         format!("{:?}", Input::Due(DuePage { due: vec![Shared::new(record.clone())], ..DuePage::default() })),
-        format!("{:?}", Input::Loaded(Shared::new(record.clone()))),
+        format!("{:?}", Input::Loaded { intent: Shared::new(record.clone()), clock: None }),
         format!("{:?}", Refusal::ReferenceConflict(Shared::new(record.clone()))),
     ]);
     let observation = match change {

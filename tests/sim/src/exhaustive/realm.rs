@@ -18,7 +18,7 @@ use intento::core::reach::{OriginRecord, ProbeStanding};
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Writes};
 use intento::core::shared::Shared;
 use intento::core::submission::{Destinations, ExpiresIn, SubmitContext};
-use intento::core::time::{LedgerClock, Moment, Readings};
+use intento::core::time::{LedgerClock, Moment, Observed, Readings};
 use intento::ledger::store::{Store, commit_batch};
 
 use super::likeness::Seen;
@@ -26,7 +26,7 @@ use super::locks::Holder;
 use super::network::{Packet, Stage};
 use super::world::{Event, START_MS, Side, World};
 use crate::decisions::{decision, target};
-use crate::laws::{FirstSend, Sender, agrees, alone, may_leave, step_by_step};
+use crate::laws::{FirstSend, Sender, Time, agrees, alone, may_leave, step_by_step};
 use crate::profile::Profile;
 use crate::realms::name_of;
 use crate::world::{ATTEMPT_MS, ORIGIN, RealmNo, now};
@@ -53,7 +53,7 @@ pub(super) struct Realm {
     /// [`HOURLY`]: it waits for nothing.
     pub(super) wake_at_ms: u64,
     pub(super) commit: Option<Vec<(Ticket, Change)>>,
-    pub(super) committed: Option<(Results, Option<LedgerClock>)>,
+    pub(super) committed: Option<(Results, Option<Observed>)>,
     pub(super) due: Option<Page>,
     pub(super) inbox: Option<Page>,
     /// The lock that it has waited for is its own, and it does not know yet.
@@ -216,7 +216,8 @@ impl World {
         }
         for intent in written {
             if let Some(before) = &self.intent {
-                step_by_step(before, &intent, &results, after, 0);
+                let time = Time { clock: after, claimed_for_ms: None };
+                step_by_step(before, &intent, &results, time, 0);
             }
             alone(&intent, 0);
             self.intent = Some(intent);
@@ -314,8 +315,9 @@ impl World {
             }
             Effect::Deliver { .. } => self.realm_mut(side).handling = true,
             Effect::Load(intent) => {
-                let loaded = self.intent.clone().map_or(Input::NotLoaded(intent), Input::Loaded);
-                inputs.push_back((side, loaded));
+                let clock = self.ledger.clock();
+                let loaded = |intent| Input::Loaded { intent, clock };
+                inputs.push_back((side, self.intent.clone().map_or(Input::NotLoaded(intent), loaded)));
             }
             Effect::Lock { intent, wait } => {
                 if let Some(lock) = self.lock(side, wait) {

@@ -8,6 +8,7 @@ use intento::core::intent::{Claim, Evidence, IntentRecord, Purpose, State};
 use intento::core::time::LedgerClock;
 
 use super::brought;
+use crate::world::ATTEMPT_MS;
 
 /// What one record may never say.
 pub(crate) fn alone(intent: &IntentRecord, seed: u64) {
@@ -41,35 +42,51 @@ fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq
     (made, &intent.key, &intent.carrier, &intent.contract, &intent.fingerprint, &intent.request)
 }
 
+/// What time it is, for a lease.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Time {
+    pub(crate) clock: Option<LedgerClock>,
+    /// How long ago, by the clock of the world, the newest attempt was claimed, if no wall clock was stepped since.
+    pub(crate) claimed_for_ms: Option<u64>,
+}
+
+impl Time {
+    /// Does a claim's lease live, by time that its holder could see? The ledger says so, or the world does, whatever a
+    /// transaction has made of the ledger's clock.
+    fn runs(self, claim: &Claim) -> bool {
+        let hidden_ms = |clock: LedgerClock| clock.unexplained_ms.saturating_sub(claim.unexplained_ms);
+        self.clock.is_some_and(|clock| clock.at_ms < claim.lease_until_ms + hidden_ms(clock))
+            || self.claimed_for_ms.is_some_and(|claimed_for_ms| claimed_for_ms < ATTEMPT_MS)
+    }
+}
+
 /// What one transaction made of a record: its changes are judged one by one, since what one of them may not do another may
 /// have licensed.
 pub(crate) fn step_by_step(
     before: &IntentRecord,
     after: &IntentRecord,
     results: &[Result<Applied, CommitError>],
-    clock: Option<LedgerClock>,
+    time: Time,
     seed: u64,
 ) {
     let one_change = results.len() < 2;
     let steps = results.iter().flatten().filter_map(Applied::intent).filter(|it| !one_change && it.id == after.id);
     let mut last = before;
     for step in steps {
-        changed(last, step, clock, seed);
+        changed(last, step, time, seed);
         alone(step, seed);
         last = step;
     }
-    changed(last, after, clock, seed);
+    changed(last, after, time, seed);
 }
 
 /// What no change may do to a record.
-fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerClock>, seed: u64) {
+fn changed(before: &IntentRecord, after: &IntentRecord, time: Time, seed: u64) {
     assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     let successor_stays = before.successor.is_none() || before.successor == after.successor;
     assert!(successor_stays, "seed {seed}: law 3: two successors");
-    if let Some(clock) = clock {
-        claim_stays(before, after, clock, seed);
-    }
+    claim_stays(before, after, time, seed);
     let unstored = matches!(after.state, State::Rejected { evidence: Evidence::Unstored, .. } | State::Mismatched);
     let settled = unstored && !before.has_ended();
     assert!(
@@ -86,15 +103,15 @@ fn changed(before: &IntentRecord, after: &IntentRecord, clock: Option<LedgerCloc
         let looked_at = after.claim.as_ref().is_none_or(|claim| harmless(claim.purpose));
         assert!(looked_at, "seed {seed}: law 6: claimed after its outcome, neither to deliver it nor to find out more");
     }
+    let taken = before.state == State::Accepted && after.history.total > before.history.total;
+    assert!(!taken, "seed {seed}: P2.2: what the server has taken is never sent again");
     assert!(after.history.total <= before.history.total + 1, "seed {seed}: one attempt a claim");
 }
 
 /// Law 5: a claim to send whose lease lives ends with its attempt, or with the intent, and by nothing else.
-fn claim_stays(before: &IntentRecord, after: &IntentRecord, clock: LedgerClock, seed: u64) {
+fn claim_stays(before: &IntentRecord, after: &IntentRecord, time: Time, seed: u64) {
     let send = before.claim.as_ref().filter(|claim| claim.purpose == Purpose::Send);
-    // By time that its holder could see.
-    let hidden_ms = |claim: &Claim| clock.unexplained_ms.saturating_sub(claim.unexplained_ms);
-    let Some(claim) = send.filter(|claim| clock.at_ms < claim.lease_until_ms + hidden_ms(claim)) else { return };
+    let Some(claim) = send.filter(|claim| time.runs(claim)) else { return };
     let under_way = |it: &IntentRecord| {
         let attempt = it.history.attempts.iter().find(|attempt| attempt.fence == before.fence);
         attempt.is_some_and(|attempt| attempt.state == AttemptState::Open)

@@ -213,6 +213,12 @@ impl Engine {
         core::mem::take(&mut self.effects)
     }
 
+    /// As [`take_effects`](Self::take_effects), in exchange for an empty list, whose room is used again.
+    pub fn exchange_effects(&mut self, emptied: Vec<Effect>) -> Vec<Effect> {
+        debug_assert!(emptied.is_empty());
+        core::mem::replace(&mut self.effects, emptied)
+    }
+
     /// How long the driver may sleep unless something happens. Changes with every input.
     pub fn wake_in_ms(&self) -> u64 {
         let now = self.now.mono_ms;

@@ -7,6 +7,7 @@ use super::bugs::{Bug, bug};
 use super::contract::{Carrier, Method};
 use super::json::json;
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
+use super::shared::Shared;
 use super::time::Stamp;
 use super::window::WindowStart;
 
@@ -28,13 +29,13 @@ pub struct IntentRecord {
 
     pub key: Key,
     /// How the key travels, frozen with the intent.
-    pub carrier: Carrier,
+    pub carrier: Shared<Carrier>,
     /// Does the contract know how to ask the server what became of the key?
     pub has_lookup: bool,
     /// The contract's snapshot; its text is a record of its own.
     pub contract: ContractHash,
     pub fingerprint: Fingerprint,
-    pub request: Request,
+    pub request: Shared<Request>,
     /// How long it may stay unsent; `None` = for ever.
     pub expires_in_ms: Option<u64>,
 

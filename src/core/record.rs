@@ -173,10 +173,19 @@ pub enum Stop {
 }
 
 /// Records as one transaction sees them: what the store holds, under what its changes have written so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Overlay {
     read: SortedMap<RecordKey, Versioned>,
     written: Writes,
+}
+
+/// Records: clock, intent, payload, contract, origin, counters.
+const MOST_CHANGES_READ: usize = 8;
+
+impl Default for Overlay {
+    fn default() -> Self {
+        Self { read: SortedMap::with_capacity(MOST_CHANGES_READ), written: Writes::new() }
+    }
 }
 
 impl Overlay {

@@ -48,7 +48,7 @@ impl World {
             Event::Freed(intent) => self.freed(intent),
             Event::Arrive(packet) => self.arrive(packet),
             Event::Complete(packet, token) => self.complete(packet, token),
-            Event::Answer(packet, observation) => self.fetched(packet, observation),
+            Event::Answer(waiter, observation) => self.fetched(waiter, observation),
         }
     }
 
@@ -114,13 +114,14 @@ impl World {
         }
         let moment = realm.moment(self.now_ms, wall_ms(self.now_ms, self.drift_ppm, self.wall_ahead_ms));
         realm.engine.handle(input, moment);
-        let effects = realm.engine.take_effects();
+        let mut effects = realm.engine.exchange_effects(core::mem::take(&mut self.emptied));
         let wake_in_ms = realm.engine.wake_in_ms();
         realm.wake_at_ms = self.now_ms.saturating_add(wake_in_ms);
         self.trace.wakes(self.now_ms, number, wake_in_ms);
-        for effect in effects {
+        for effect in effects.drain(..) {
             self.act(number, effect);
         }
+        self.emptied = effects;
     }
 
     pub(crate) fn act(&mut self, realm: RealmNo, effect: Effect) {

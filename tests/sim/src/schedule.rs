@@ -139,11 +139,10 @@ pub fn draw(seed: u64) -> Vec<Step> {
         8 => Trait::Travel,
         _ => Trait::Mixed,
     };
-    let mut steps = vec![
-        Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } },
-        Step { after_ms: 0, pick: 0, act: Act::Submit { order: 0, kind: Kind::Plain } },
-    ];
-    let count = 4 + dice.roll(18);
+    let count = 3 + dice.roll(17);
+    let mut steps = Vec::with_capacity(2 + count as usize);
+    steps.push(Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } });
+    steps.push(Step { after_ms: 0, pick: 0, act: Act::Submit { order: 0, kind: Kind::Plain } });
     for _ in 0..count {
         let after_ms = match dice.roll(64) {
             0..=23 => dice.roll(200),
@@ -274,6 +273,8 @@ pub fn live(seed: u64, profile: Profile, steps: &[Step], faults: Option<&BTreeSe
 /// As [`live`], in a world that may hold more than its seed says.
 pub fn live_in(mut world: World, steps: &[Step], faults: Option<&BTreeSet<u32>>) -> Ended {
     world.storm.only = faults.cloned();
+    // Only a browser that is killed loses anything.
+    world.weak &= steps.iter().any(|step| matches!(step.act, Act::KillBrowser(_)));
     for step in steps {
         world.run_for(step.after_ms);
         if let Some(story) = &world.storm.story {

@@ -75,7 +75,19 @@ pub struct Packet {
     delivery: Delivery,
 }
 
+/// Who waits for the answer to an attempt.
+#[derive(Clone, Debug)]
+pub struct Waiter {
+    pub(crate) realm: RealmNo,
+    intent: IntentId,
+    attempt: u32,
+}
+
 impl Packet {
+    fn waiter(&self) -> Waiter {
+        Waiter { realm: self.realm, intent: self.intent.clone(), attempt: self.attempt }
+    }
+
     /// Is it the first delivery of a request of this tab?
     pub(crate) fn is_first_of(&self, realm: RealmNo) -> bool {
         self.realm == realm && self.delivery == Delivery::First
@@ -292,38 +304,38 @@ impl World {
         self.server.in_flight.insert((realm, intent.clone(), attempt));
         let legs = self.storm.legs();
         let mut packet = Packet { realm, intent, attempt, key, body, turn, legs, delivery: Delivery::First };
-        self.at(self.now_ms + dispatch.deadline_ms, Event::Answer(packet.clone(), Observation::Fault(Fault::Timeout)));
+        self.at(self.now_ms + dispatch.deadline_ms, Event::Answer(packet.waiter(), Observation::Fault(Fault::Timeout)));
         if !self.network.up {
             return self.answer(&packet, Observation::Fault(Fault::Network));
         }
         if let Some(ms) = legs.again_ms {
             let again = Packet { delivery: Delivery::Again, ..packet.clone() };
-            self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(again));
+            self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(Box::new(again)));
         }
         if legs.altered {
             packet.body.push('~');
         }
         if let Some(ms) = again_ms {
             let again = Packet { delivery: Delivery::Again, turn: Turn::Pay, ..packet.clone() };
-            self.at(self.now_ms + ms, Event::Arrive(again));
+            self.at(self.now_ms + ms, Event::Arrive(Box::new(again)));
         }
         match packet.turn.clone() {
             _ if legs.lost_out => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::LostOnTheWay => self.answer(&packet, Observation::Fault(Fault::Network)),
             Turn::Fails(fault) => self.answer(&packet, Observation::Fault(fault)),
             Turn::Says(facts) => self.reply(&packet, facts, Said::Wait),
-            Turn::Late(ms) => self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(packet)),
+            Turn::Late(ms) => self.at(self.now_ms + legs.out_ms + ms, Event::Arrive(Box::new(packet))),
             Turn::Twice(ms) | Turn::Resent(ms) | Turn::RefusedOnce(ms) => {
                 let again = Packet { delivery: Delivery::Again, ..packet.clone() };
-                self.at(self.now_ms + ms, Event::Arrive(again));
-                self.later(Event::Arrive(packet));
+                self.at(self.now_ms + ms, Event::Arrive(Box::new(again)));
+                self.later(Event::Arrive(Box::new(packet)));
             }
-            _ if legs.out_ms > 0 => self.at(self.now_ms + legs.out_ms, Event::Arrive(packet)),
-            _ => self.later(Event::Arrive(packet)),
+            _ if legs.out_ms > 0 => self.at(self.now_ms + legs.out_ms, Event::Arrive(Box::new(packet))),
+            _ => self.later(Event::Arrive(Box::new(packet))),
         }
     }
 
-    pub(crate) fn arrive(&mut self, mut packet: Packet) {
+    pub(crate) fn arrive(&mut self, mut packet: Box<Packet>) {
         if matches!(packet.turn, Turn::Swallowed) {
             return;
         }
@@ -361,7 +373,7 @@ impl World {
     }
 
     /// T0: the right to run, before anything is run.
-    fn reserve(&mut self, packet: Packet) {
+    fn reserve(&mut self, packet: Box<Packet>) {
         let refused_once = matches!(packet.turn, Turn::RefusedOnce(_)) && packet.delivery == Delivery::First;
         if refused_once || matches!(packet.turn, Turn::DeclineUnstored) {
             return self.reply(&packet, self.server.profile.unstored_refusal(), Said::Refused);
@@ -388,7 +400,7 @@ impl World {
     }
 
     /// T1: effect, answer and the end of the reservation, together, if the reservation is still this run's.
-    pub(crate) fn complete(&mut self, packet: Packet, token: Token) {
+    pub(crate) fn complete(&mut self, packet: Box<Packet>, token: Token) {
         // Up to here, and before the reservation is let go, whatever was done is undone by the database.
         for point in [ServerPoint::Running, ServerPoint::Uncommitted, ServerPoint::Releasing] {
             if self.server.dies(&packet, point) {
@@ -459,13 +471,13 @@ impl World {
 
     fn answer(&mut self, packet: &Packet, observation: Observation) {
         let wait = self.latency() + packet.legs.back_ms;
-        self.at(self.now_ms + wait, Event::Answer(packet.clone(), observation));
+        self.at(self.now_ms + wait, Event::Answer(packet.waiter(), observation));
     }
 
     /// The first that comes to an attempt is what it brought: an answer, or its own deadline.
-    pub(crate) fn fetched(&mut self, packet: Packet, observation: Observation) {
-        let (realm, intent) = (packet.realm, packet.intent);
-        if self.server.in_flight.remove(&(realm, intent.clone(), packet.attempt)) {
+    pub(crate) fn fetched(&mut self, waiter: Waiter, observation: Observation) {
+        let Waiter { realm, intent, attempt } = waiter;
+        if self.server.in_flight.remove(&(realm, intent.clone(), attempt)) {
             let answer = match &observation {
                 Observation::Reply(facts) => Some(answer_of(facts)),
                 Observation::Fault(_) => None,

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
 use intento::core::contract::{Facts, Finding, Observation};
-use intento::core::effect::Outgoing;
+use intento::core::effect::{Effect, Outgoing};
 use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, State};
 use intento::core::key::{IntentId, RandomBits, RealmId};
@@ -22,7 +22,7 @@ use crate::locks::Locks;
 use crate::profile::Profile;
 use crate::realms::{Realm, name_of};
 use crate::server::decide::Token;
-use crate::server::{Packet, Server, json};
+use crate::server::{Packet, Server, Waiter, json};
 use crate::storm::Storm;
 use crate::tally::Tally;
 use crate::trace::Trace;
@@ -42,7 +42,9 @@ pub const POISON: &str = "poison";
 const START_WALL_MS: u64 = 1_800_000_000_000;
 
 /// Timers in a row, without network, that brought nothing but probes: then a device is left alone and sleeps.
-const IDLE_TIMERS: u32 = 60;
+const IDLE_TIMERS: u32 = 16;
+/// Where nothing is due for so long, and every tab has looked once, a device is put aside as well.
+const PUT_ASIDE_MS: u64 = 30 * MINUTE;
 /// It is awake again this long before something is done with it.
 const AWAKE_MS: u64 = 10 * MINUTE;
 
@@ -70,6 +72,8 @@ pub struct World {
     destinations: Destinations,
     submits: u64,
     agenda: Agenda<Event>,
+    /// Room for what an engine asks for.
+    pub(crate) emptied: Vec<Effect>,
     /// Submits of which the caller was told nothing yet.
     pub(crate) unsettled: BTreeMap<u64, Box<Submit>>,
     /// What callers were told of their tickets.
@@ -105,7 +109,7 @@ pub struct World {
     pub contract: ContractSnapshot,
     /// What a later build of the app, which some tabs run already, submits under.
     pub deployed: Option<ContractSnapshot>,
-    /// Is the ledger of a weak tier?
+    /// Is the ledger of a weak tier, in a life in which that tells?
     pub weak: bool,
     pub storm: Storm,
     /// A drawn life, and no story: nobody asks what the app was told.
@@ -157,9 +161,9 @@ pub enum Event {
     Granted(RealmNo, IntentId, u64),
     /// The lock on an intent has no holder any more.
     Freed(IntentId),
-    Arrive(Packet),
-    Complete(Packet, Token),
-    Answer(Packet, Observation),
+    Arrive(Box<Packet>),
+    Complete(Box<Packet>, Token),
+    Answer(Waiter, Observation),
 }
 
 impl World {
@@ -182,6 +186,7 @@ impl World {
             destinations: Destinations::new(&target(), &[]).unwrap(),
             submits: 0,
             agenda: Agenda::default(),
+            emptied: Vec::new(),
             unsettled: BTreeMap::new(),
             done: BTreeMap::new(),
             told: Vec::new(),
@@ -374,14 +379,17 @@ impl World {
         first
     }
 
-    /// Passes over what would be nothing but failing probes, thousands of them in days without network: timers whose time
-    /// comes meanwhile fire late, as they do on a device that sleeps. In stories it stays awake.
+    /// Passes over what would be nothing but failing probes, thousands of them in days without network, or hours in which
+    /// nothing is due: timers whose time comes meanwhile fire late, as they do on a device that sleeps. In stories it stays
+    /// awake.
     fn doze(&mut self, until_ms: u64) {
-        let idle = self.storm.blows()
-            && !self.network.up
-            && self.idle_timers >= IDLE_TIMERS
-            && self.agenda.next_ms().is_none();
-        if idle && self.now_ms + AWAKE_MS < until_ms {
+        if !self.storm.blows() || self.agenda.next_ms().is_some() || self.now_ms + AWAKE_MS >= until_ms {
+            return;
+        }
+        let quiet_ms = self.next_timer(u64::MAX).map_or(u64::MAX, |(at_ms, _)| at_ms.saturating_sub(self.now_ms));
+        let offline = !self.network.up && self.idle_timers >= IDLE_TIMERS;
+        let aside = quiet_ms >= PUT_ASIDE_MS && self.idle_timers as usize >= self.realms.len();
+        if offline || aside {
             self.now_ms = until_ms - AWAKE_MS;
         }
     }
@@ -397,7 +405,7 @@ impl World {
     /// Does an answer wait for this tab that it has not recorded?
     pub(crate) fn has_facts_for(&self, realm: RealmNo) -> bool {
         let theirs = |event: &Event| {
-            matches!(event, Event::Answer(packet, Observation::Reply(_)) if packet.realm == realm)
+            matches!(event, Event::Answer(waiter, Observation::Reply(_)) if waiter.realm == realm)
                 || matches!(event, Event::Transaction(of, batch) if *of == realm
                     && batch.iter().any(|(_, change)| matches!(change, Change::Record(_))))
         };

@@ -170,7 +170,7 @@ fn law_2_a_deploy_changes_neither_the_carrier_nor_the_key_of_an_old_intent() {
     bench.wait(BACKOFF_CAP_MS);
     // The new build has another contract: another header, other keys, a shorter window.
     let grant = bench.claim(&id(), "b");
-    assert_eq!((&grant.intent.carrier, &grant.intent.key), (&generic().carrier, &submit(1).key));
+    assert_eq!((&*grant.intent.carrier, &grant.intent.key), (&generic().carrier, &submit(1).key));
     assert_eq!(*grant.contract, generic(), "and its answers are read by the contract that it was sent under");
     bench.tell(&grant, Observation::Fault(Fault::Network));
     bench.wait(2 * HOUR);

@@ -25,7 +25,7 @@ fn after(story: &[Observation]) -> IntentRecord {
     let mut intent = bench.only();
     for observation in story {
         intent = bench.attempt(&submit(1).intent, observation.clone());
-        assert_eq!((&intent.key, &intent.request), (&submit(1).key, &submit(1).request), "law 2");
+        assert_eq!((&intent.key, &*intent.request), (&submit(1).key, &submit(1).request), "law 2");
     }
     intent
 }

@@ -205,6 +205,7 @@ impl World {
                     scope: &scope,
                     contract: &contract,
                     ledger_ms: at_ms,
+                    slow_ppm: self.drift_ppm.min(0).unsigned_abs(),
                     dispatch: &dispatch,
                     seed: self.seed,
                 };

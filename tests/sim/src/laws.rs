@@ -91,6 +91,9 @@ pub struct Sending<'a> {
     pub contract: &'a Contract,
     /// The realm's ledger time.
     pub ledger_ms: u64,
+    /// By how much the device's wall clock runs slow, in millionths: where no tab was open, nothing else tells the time, and
+    /// the window's margin is there for that.
+    pub slow_ppm: u64,
     pub dispatch: &'a Dispatch,
     pub seed: u64,
 }
@@ -254,7 +257,8 @@ impl Laws {
         let &Sending { ledger, now_ms, dispatch, seed, .. } = sending;
         let first = self.sent.entry(intent.id.clone()).or_insert_with(|| FirstSend::of(dispatch, now_ms));
         assert!(first.is_like(dispatch), "seed {seed}: law 2: other bytes on attempt {}", dispatch.attempt);
-        let ends_ms = now_ms - first.at_ms + dispatch.deadline_ms;
+        let elapsed_ms = now_ms - first.at_ms;
+        let ends_ms = elapsed_ms - elapsed_ms * sending.slow_ppm / 1_000_000 + dispatch.deadline_ms;
         let stored_ms = contract_of(ledger, intent).windows().smallest_ms();
         let in_time = ends_ms <= stored_ms.min(sending.contract.windows().smallest_ms());
         if !in_time && (self.unseen_step.is_some() || self.lost.contains(&intent.id)) {

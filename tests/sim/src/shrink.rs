@@ -81,13 +81,11 @@ mod tests {
 
     #[test]
     fn a_story_tells_every_step_and_only_the_faults_that_may_happen() {
-        let seed = 12;
-        let steps = draw(seed);
         let all = (0..FAULTS_MAX).collect();
-        let (failure, story) = relive(seed, Profile::Conforming, &steps, &all);
+        let lives = (0..100).map(|seed| (seed, relive(seed, Profile::Conforming, &draw(seed), &all)));
+        let (seed, (failure, story)) = { lives }.find(|(_, (_, story))| story.faults().len() > 1).unwrap();
         assert_eq!(failure, None);
-        let faults = story.faults();
-        assert!(faults.len() > 1, "{story}");
+        let (steps, faults) = (draw(seed), story.faults());
         assert_eq!(story.to_string().lines().count(), steps.len() + faults.len());
         let some = faults.into_iter().take(1).collect();
         let (_, story) = relive(seed, Profile::Conforming, &steps, &some);

@@ -1,3 +1,4 @@
+import { Canary } from './canary.js';
 import { canonicalJson } from './canonical-json.js';
 import { EngineUnavailable, loadEngine } from './engine.js';
 import { appError, asIntentoError, IntentoError } from './errors.js';
@@ -62,6 +63,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
   try {
     const engine = await loadEngine();
     const news = new News();
+    let canary: Canary | undefined;
     const raw = await engine.openRawQueue(
       canonicalJson(options),
       plain.baseUrl ?? '',
@@ -70,14 +72,18 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
         reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
         prepare: prepare && (async (plainOutgoing: PlainOutgoing) => plainPrepared(await prepare(outgoing(plainOutgoing)))),
         decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
-        changed: (snapshot: IntentSnapshot) => news.tell(snapshot),
+        changed: (snapshot: IntentSnapshot) => {
+          canary?.note(snapshot);
+          return news.tell(snapshot);
+        },
         deliver: async (operation: string, plainOutcome: PlainSettled) => {
           await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
           return true;
         },
       },
     );
-    return new OpenQueue(raw, news, keyAt, released);
+    canary = new Canary(raw.scopeHash());
+    return new OpenQueue(raw, news, await canary.look(raw), keyAt, released);
   } catch (error) {
     if (error instanceof EngineUnavailable) {
       const { code, message } = error;

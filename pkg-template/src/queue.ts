@@ -2,7 +2,7 @@ import type { RawQueue } from './core.js';
 import { asIntentoError } from './errors.js';
 import { plainSubmission } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, Submission } from './types.js';
+import type { FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
@@ -36,6 +36,7 @@ export class News {
 }
 
 export class OpenQueue implements Queue {
+  readonly storageLost: StorageLost | null;
   readonly #raw: RawQueue;
   readonly #news: News;
   readonly #keyAt: string | null;
@@ -45,11 +46,12 @@ export class OpenQueue implements Queue {
    * `keyAt` says where in a body the key stands, if it does; `released` whether the last holder of this queue has let it
    * go.
    */
-  constructor(raw: RawQueue, news: News, keyAt: string | null, released: () => boolean) {
+  constructor(raw: RawQueue, news: News, storageLost: StorageLost | null, keyAt: string | null, released: () => boolean) {
     this.#raw = raw;
     this.#news = news;
     this.#keyAt = keyAt;
     this.#released = released;
+    this.storageLost = storageLost;
   }
 
   async submit(submission: Submission): Promise<Intent> {
@@ -81,8 +83,13 @@ export class OpenQueue implements Queue {
     return (await this.#ask(() => this.#raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] };
   }
 
-  on<E extends keyof QueueEvents>(_event: E, listener: (value: QueueEvents[E]) => void): () => void {
-    return this.#news.listen(listener);
+  on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void {
+    if (event === 'change') return this.#news.listen(listener as (snapshot: IntentSnapshot) => void);
+    let listens = true;
+    const lost = event === 'storage_lost' ? this.storageLost : null;
+    // It happened before anybody could listen.
+    if (lost !== null) queueMicrotask(() => listens && (listener as (lost: StorageLost) => void)(lost));
+    return () => void (listens = false);
   }
 
   close(): void {

@@ -238,6 +238,16 @@ export interface Intent {
 export interface QueueEvents {
   /** An intent's record changed, and the change is durable. */
   change: IntentSnapshot;
+  /** Told to whoever listens, also after the queue has opened: see {@link Queue.storageLost}. */
+  storage_lost: StorageLost;
+}
+
+/**
+ * The browser has evicted what was stored here. What of it was unfinished, as far as is remembered beside it, at most 200
+ * intents: ask your server what became of these before anybody pays again. Of what was finished nothing is known any more.
+ */
+export interface StorageLost {
+  unfinished: { operation: string; reference: string }[];
 }
 
 export interface FetchInit extends Omit<IntentRequest, 'url'> {
@@ -262,6 +272,8 @@ export interface Queue {
    * is adopted then.
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
+  /** Not null, once, where the storage of this scope was evicted since it was last open here. */
+  readonly storageLost: StorageLost | null;
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
   close(): void;
 }

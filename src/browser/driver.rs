@@ -430,7 +430,12 @@ impl<A: App + 'static> Driver<A> {
 
     fn listen(self: &Rc<Self>) {
         let driver = Rc::downgrade(self);
-        let woken = move |wake| feed_weak(&driver, Input::Wake(wake));
+        let woken = move |wake| {
+            feed_weak(&driver, Input::Wake(wake));
+            if let Some(driver) = driver.upgrade().filter(|_| wake == Wake::Suspended) {
+                driver.store.suspend();
+            }
+        };
         *self.lifecycle.borrow_mut() = Some(Lifecycle::listen(woken));
         let driver = Rc::downgrade(self);
         *self.channel.borrow_mut() = Channel::open(DATABASE, move |intent| feed_weak(&driver, Input::Peer(intent)));

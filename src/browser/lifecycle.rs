@@ -47,7 +47,12 @@ impl Lifecycle {
 
 impl Subscription {
     fn new(target: EventTarget, event: &'static str, wake: Wake, woken: impl Fn(Wake) + 'static) -> Option<Self> {
-        let listener = Closure::<dyn FnMut()>::new(move || woken(wake));
+        let listener = Closure::<dyn FnMut()>::new(move || {
+            // A page that is being hidden may be frozen next: no time to begin anything.
+            if wake != Wake::Visible || !is_hidden() {
+                woken(wake);
+            }
+        });
         target.add_event_listener_with_callback(event, listener.as_ref().unchecked_ref()).ok()?;
         Some(Self { target, event, listener })
     }
@@ -58,6 +63,12 @@ impl Drop for Subscription {
         let listener = self.listener.as_ref().unchecked_ref();
         let _ = self.target.remove_event_listener_with_callback(self.event, listener);
     }
+}
+
+/// False in a worker, which has no document.
+fn is_hidden() -> bool {
+    let state = global("document").and_then(|document| Reflect::get(&document, &JsValue::from_str("hidden")).ok());
+    state.and_then(|hidden| hidden.as_bool()).unwrap_or(false)
 }
 
 /// The browser's hint. True where there is none.

@@ -133,6 +133,21 @@ impl RawQueue {
         }))
     }
 
+    /// Resolves with the name that the ledger was given when it was made, or null: one that the browser has evicted, and that
+    /// was made again, has another (hazard I15).
+    pub fn ledger(&self) -> Promise {
+        let driver = self.driver.clone();
+        self.answering(Box::pin(
+            async move { Ok(driver.store().ledger_name().await.map_or(JsValue::NULL, JsValue::from)) },
+        ))
+    }
+
+    /// The scope's hash.
+    #[wasm_bindgen(js_name = scopeHash)]
+    pub fn scope_hash(&self) -> String {
+        self.driver.scope().0.to_string()
+    }
+
     /// What the newest transaction was: `strong` or `strong_relaxed`.
     pub fn durability(&self) -> String {
         self.driver.store().durability().as_str().to_owned()

@@ -5,6 +5,7 @@ mod contracts;
 mod durability;
 mod ledger;
 mod locks;
+mod opening;
 mod page;
 mod session;
 mod spy;

@@ -33,6 +33,8 @@ pub struct IndexedDb {
     name: String,
     handle: Rc<RefCell<Option<IdbDatabase>>>,
     durability: Rc<Cell<Durability>>,
+    /// Read-only transactions under way.
+    reads: RefCell<Vec<IdbTransaction>>,
 }
 
 /// What a transaction's own `durability` says (P6.1).
@@ -63,6 +65,7 @@ impl IndexedDb {
             name: name.to_owned(),
             handle: Rc::new(RefCell::new(None)),
             durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
+            reads: RefCell::default(),
         };
         let database = open::open(&store.name).await?;
         store.keep(database);
@@ -74,11 +77,30 @@ impl IndexedDb {
         self.durability.get()
     }
 
+    /// The name that this ledger was given when it was made; `None` where it has none, or cannot be asked.
+    pub async fn ledger_name(&self) -> Option<String> {
+        let ask = |transaction: &IdbTransaction| {
+            let shelf = transaction.object_store(Shelf::Meta.name());
+            shelf.and_then(|shelf| shelf.get(&JsValue::from_str(open::CANARY))).map_err(|_| StoreError::Unreadable)
+        };
+        let request = self.reading(&[Shelf::Meta], ask).await.ok()?;
+        member(&request.result().ok()?, "name")?.as_string()
+    }
+
     /// Closes the handle; the next use opens another.
     pub fn close(&self) {
         if let Some(database) = self.handle.borrow_mut().take() {
             database.close();
         }
+    }
+
+    /// Closes the handle of a page that may be frozen at the end of this task. It stays open for as long as a transaction of
+    /// it does, and one whose events a frozen page does not hear does not end: what only reads is aborted (hazards I5, I19).
+    pub fn suspend(&self) {
+        for read in self.reads.take() {
+            let _ = read.abort();
+        }
+        self.close();
     }
 
     fn keep(&self, database: IdbDatabase) {
@@ -95,18 +117,37 @@ impl IndexedDb {
         Ok(database)
     }
 
-    /// A read-only transaction. A handle that the browser has closed throws here, before anything ran: opened again
-    /// once (hazards I7, I8).
-    async fn reading(&self, shelves: &[Shelf]) -> Result<IdbTransaction, StoreError> {
+    /// A read-only transaction, to its end: `ask` makes its requests. A handle that the browser has closed throws before
+    /// anything ran, and what a freeze has ended is over when the page goes on: asked once more then (hazards I7, I8).
+    async fn reading<T>(
+        &self,
+        shelves: &[Shelf],
+        ask: impl Fn(&IdbTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let names: Array = shelves.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
         for _ in 0..2 {
             let database = self.database().await?;
             match database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
-                Ok(transaction) => return Ok(transaction),
+                Ok(transaction) => {
+                    let asked = ask(&transaction)?;
+                    if self.completes(&transaction).await {
+                        return Ok(asked);
+                    }
+                }
                 Err(_) => self.close(),
             }
         }
         Err(StoreError::Unreadable)
+    }
+
+    /// Waits for a read-only transaction.
+    async fn completes(&self, transaction: &IdbTransaction) -> bool {
+        self.reads.borrow_mut().push(transaction.clone());
+        let done = Deferred::new();
+        let _listeners = transaction::listen(transaction, &done);
+        let end = transaction::within_deadline(&done).await;
+        self.reads.borrow_mut().retain(|read| JsValue::from(read) != JsValue::from(transaction));
+        end.is_ok()
     }
 }
 
@@ -115,11 +156,12 @@ impl Store for IndexedDb {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let transaction = self.reading(&Shelf::ALL).await?;
-        let requests: Option<Vec<IdbRequest>> =
-            keys.iter().map(|key| transaction::request(&transaction, key)).collect();
-        let requests = requests.ok_or(StoreError::Unreadable)?;
-        complete(&transaction).await?;
+        let ask = |transaction: &IdbTransaction| {
+            let requests: Option<Vec<IdbRequest>> =
+                keys.iter().map(|key| transaction::request(transaction, key)).collect();
+            requests.ok_or(StoreError::Unreadable)
+        };
+        let requests = self.reading(&Shelf::ALL, ask).await?;
         let rows = requests.iter().map(|request| request.result().map_err(|_| StoreError::Unreadable));
         keys.iter().zip(rows).map(|(key, row)| Ok(decode(key, &row?))).collect()
     }
@@ -138,11 +180,8 @@ impl Store for IndexedDb {
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        let transaction = self.reading(&[Shelf::Intents]).await?;
         let range = bound(scope, 0.0, f64::INFINITY, false)?;
-        let request = index(&transaction, "order")?.get_all_with_key_and_limit(&range, limit);
-        let request = request.map_err(|_| StoreError::Unreadable)?;
-        complete(&transaction).await?;
+        let request = self.reading(&[Shelf::Intents], |transaction| all(transaction, "order", &range, limit)).await?;
         Ok(rows(&request)?.iter().filter_map(readable_intent).collect())
     }
 
@@ -194,12 +233,12 @@ impl IndexedDb {
         until_ms: u64,
         limit: u32,
     ) -> Result<(Vec<JsValue>, Option<u64>), StoreError> {
-        let transaction = self.reading(&[Shelf::Intents]).await?;
-        let due = index(&transaction, column)?;
-        let page = due.get_all_with_key_and_limit(&bound(scope, 0.0, until_ms as f64, false)?, limit);
-        let next = due.get_all_with_key_and_limit(&bound(scope, until_ms as f64, f64::INFINITY, true)?, 1);
-        let (page, next) = (page.map_err(|_| StoreError::Unreadable)?, next.map_err(|_| StoreError::Unreadable)?);
-        complete(&transaction).await?;
+        let due = bound(scope, 0.0, until_ms as f64, false)?;
+        let later = bound(scope, until_ms as f64, f64::INFINITY, true)?;
+        let ask = |transaction: &IdbTransaction| {
+            Ok((all(transaction, column, &due, limit)?, all(transaction, column, &later, 1)?))
+        };
+        let (page, next) = self.reading(&[Shelf::Intents], ask).await?;
         let page = rows(&page)?;
         let due_of = |row: &JsValue| member(row, column)?.as_f64();
         // Behind a full page the next one is due as well.
@@ -217,9 +256,11 @@ fn readable_intent(row: &JsValue) -> Option<Shared<IntentRecord>> {
     }
 }
 
-fn index(transaction: &IdbTransaction, name: &str) -> Result<web_sys::IdbIndex, StoreError> {
+/// Asks for the rows of one index within a range.
+fn all(transaction: &IdbTransaction, index: &str, range: &JsValue, limit: u32) -> Result<IdbRequest, StoreError> {
     let shelf = transaction.object_store(Shelf::Intents.name());
-    shelf.and_then(|shelf| shelf.index(name)).map_err(|_| StoreError::Unreadable)
+    let index = shelf.and_then(|shelf| shelf.index(index));
+    index.and_then(|index| index.get_all_with_key_and_limit(range, limit)).map_err(|_| StoreError::Unreadable)
 }
 
 fn bound(scope: &ScopeHash, low: f64, high: f64, low_open: bool) -> Result<JsValue, StoreError> {
@@ -232,11 +273,4 @@ fn bound(scope: &ScopeHash, low: f64, high: f64, low_open: bool) -> Result<JsVal
 fn rows(request: &IdbRequest) -> Result<Vec<JsValue>, StoreError> {
     let result = request.result().map_err(|_| StoreError::Unreadable)?;
     Ok(result.dyn_into::<Array>().map_err(|_| StoreError::Unreadable)?.to_vec())
-}
-
-/// Waits for a read-only transaction.
-async fn complete(transaction: &IdbTransaction) -> Result<(), StoreError> {
-    let done = Deferred::new();
-    let _listeners = transaction::listen(transaction, &done);
-    transaction::within_deadline(&done).await.map_err(|_| StoreError::Unreadable)
 }

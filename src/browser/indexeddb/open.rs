@@ -9,10 +9,15 @@ use js_sys::Array;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{DomException, IdbDatabase, IdbFactory, IdbIndexParameters, IdbObjectStoreParameters, IdbOpenDbRequest};
+use web_sys::{
+    DomException, IdbDatabase, IdbFactory, IdbIndexParameters, IdbObjectStore, IdbObjectStoreParameters,
+    IdbOpenDbRequest,
+};
 
-use crate::browser::sys::{Deferred, global};
+use crate::browser::entropy;
+use crate::browser::sys::{Deferred, global, object};
 use crate::core::error::ErrorCode;
+use crate::core::key::RealmId;
 use crate::core::limits::OPEN_DEADLINE_MS;
 use crate::ledger::format::Shelf;
 
@@ -95,10 +100,12 @@ async fn settle(request: &IdbOpenDbRequest) -> Result<IdbDatabase, String> {
         return Err("TimeoutError".to_owned());
     }
     request.set_onsuccess(None);
-    request.result().map(JsCast::unchecked_into).map_err(|_| {
-        let error: JsValue = request.error().ok().flatten().map_or(JsValue::UNDEFINED, Into::into);
-        error_name(&error)
-    })
+    match request.error() {
+        Ok(None) => request.result().map(JsCast::unchecked_into).map_err(|error| error_name(&error)),
+        // A request that has failed has a result all the same: `undefined` (Indexed Database API 3.0, section 4.1).
+        Ok(Some(error)) => Err(error.name()),
+        Err(error) => Err(error_name(&error)),
+    }
 }
 
 /// A success that comes after its deadline is closed: nobody waits for it, and it would block later versions.
@@ -112,12 +119,25 @@ fn close_late(request: &IdbOpenDbRequest) {
     request.set_onsuccess(Some(close.unchecked_ref()));
 }
 
+/// The id of the row that names the ledger.
+pub(super) const CANARY: &str = "canary";
+
+/// A ledger is named when it is made: one that was evicted and made again has another name (hazard I15).
+fn name_ledger(store: &IdbObjectStore) -> Result<(), JsValue> {
+    let name = entropy::draw().map_err(|_| JsValue::UNDEFINED)?;
+    let row = object(&[("id", JsValue::from_str(CANARY)), ("name", JsValue::from_str(&RealmId::new(name).0))]);
+    store.put(&row).map(|_| ())
+}
+
 fn create_shelves(database: &IdbDatabase) -> Result<(), JsValue> {
     let options = IdbObjectStoreParameters::new();
     options.set_key_path(&JsValue::from_str("id"));
     let present = database.object_store_names();
     for shelf in Shelf::ALL.into_iter().filter(|shelf| !present.contains(shelf.name())) {
         let store = database.create_object_store_with_optional_parameters(shelf.name(), &options)?;
+        if shelf == Shelf::Meta {
+            name_ledger(&store)?;
+        }
         if shelf == Shelf::Intents {
             let columns = |second: &str| Array::of2(&JsValue::from_str("scope"), &JsValue::from_str(second));
             store.create_index_with_str_sequence("due", &columns("due"))?;

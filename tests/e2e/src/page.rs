@@ -64,6 +64,23 @@ impl Page {
         Ok(())
     }
 
+    /// The browser stops the tab, as it does with one that has been hidden for long, or lets it go on.
+    pub async fn set_frozen(&self, frozen: bool) -> Result<()> {
+        self.front().await?;
+        let state = json!({ "state": if frozen { "frozen" } else { "active" } });
+        self.driver.cdp().send_raw("Page.setWebLifecycleState", state).await?;
+        Ok(())
+    }
+
+    /// The browser evicts storage of the page's origin: `indexeddb`, `local_storage`, or several, after commas.
+    pub async fn evict(&self, kinds: &str) -> Result<()> {
+        self.front().await?;
+        let origin: String = self.call("return location.origin", json!([])).await?;
+        let what = json!({ "origin": origin, "storageTypes": kinds });
+        self.driver.cdp().send_raw("Storage.clearDataForOrigin", what).await?;
+        Ok(())
+    }
+
     pub async fn submit(&self, submission: Value) -> Result<Submitted> {
         self.call("return app.submit(args[0])", json!([submission])).await
     }

@@ -8,6 +8,8 @@ mod canonical_json;
 mod contracts;
 mod crashes;
 mod credentials;
+mod evicted;
+mod frozen;
 mod inbox;
 mod manners;
 mod network;

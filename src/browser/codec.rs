@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 use super::sys::{object, set};
 use crate::core::json::{FromJson, ToJson, from_text, to_text};
 use crate::core::record::{Record, RecordKey, Versioned};
-use crate::ledger::format::{Columns, FORMAT};
+use crate::ledger::format::Row;
 
 /// A plain value: `None` as null, numbers as numbers.
 pub fn to_js<T: ToJson + ?Sized>(value: &T) -> JsValue {
@@ -22,14 +22,15 @@ pub fn from_js<T: FromJson>(text: &JsValue) -> Option<T> {
 
 /// What is put on a shelf. `None`: a record that was not read is not written.
 pub fn encode(key: &RecordKey, version: u64, record: &Record) -> Option<JsValue> {
-    let text = record.to_text()?;
-    let Columns { id, v, version, scope, due, inbox, sequence, head_reference } = Columns::new(key, version, record);
+    let Row { id, v, version, record, checksum, scope, due, inbox, sequence, head_reference } =
+        Row::new(key, version, record)?;
     let number = |number: u64| JsValue::from_f64(number as f64);
     let row = object(&[
         ("id", JsValue::from_str(&id)),
         ("v", number(u64::from(v))),
         ("version", number(version)),
-        ("record", JsValue::from_str(&text)),
+        ("record", JsValue::from_str(&record)),
+        ("checksum", JsValue::from_str(&checksum)),
     ]);
     // A row without the column is not in its index.
     for (name, text) in [("scope", scope), ("head_reference", head_reference)] {
@@ -46,11 +47,11 @@ pub fn decode(key: &RecordKey, row: &JsValue) -> Versioned {
     if row.is_undefined() || row.is_null() {
         return Versioned::ABSENT;
     }
-    let version = member(row, "version").and_then(|version| version.as_f64()).map_or(1, |version| version as u64);
-    let readable = member(row, "v").and_then(|v| v.as_f64()) == Some(f64::from(FORMAT));
-    let text = member(row, "record").filter(|_| readable).and_then(|text| text.as_string());
-    let record = text.map_or(Record::Undecodable, |text| Record::from_text(key, &text));
-    Versioned { version, record: Some(record) }
+    let number = |name| member(row, name).and_then(|value| value.as_f64());
+    let text = |name| member(row, name).and_then(|value| value.as_string()).unwrap_or_default();
+    let v = number("v").map_or(0, |v| v as u32);
+    let record = Record::from_row(key, v, &text("record"), &text("checksum"));
+    Versioned { version: number("version").map_or(1, |version| version as u64), record: Some(record) }
 }
 
 /// A member of a row.

@@ -1,5 +1,5 @@
-//! How records are stored: format 1. A record is one JSON text; around it stand the columns that the store's indexes
-//! need, so that a record which this build cannot read keeps its place and its bytes.
+//! How records are stored: format 1. A record is one JSON text with a checksum; around it stand the columns that the
+//! store's indexes need, so that a record which this build cannot read keeps its place and its bytes.
 
 use std::rc::Rc;
 
@@ -79,6 +79,12 @@ impl Record {
         })
     }
 
+    /// The record of a row that was found under a key; [`Record::Undecodable`] where it is of another format, or not what
+    /// was written.
+    pub fn from_row(key: &RecordKey, v: u32, text: &str, found: &str) -> Self {
+        if v == FORMAT && found == checksum(key, text) { Self::from_text(key, text) } else { Self::Undecodable }
+    }
+
     /// The record of that text; [`Record::Undecodable`] where it is no record of the key's kind, or another's than the
     /// key's.
     pub fn from_text(key: &RecordKey, text: &str) -> Self {
@@ -107,14 +113,18 @@ impl Record {
     }
 }
 
-/// What stands around a record. Times beyond `due` and the rest are in the record itself.
+/// A record as every tier keeps it. Times beyond `due` and the rest are in the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
+pub struct Row {
     pub id: String,
     /// The format of the record: [`FORMAT`].
     pub v: u32,
     /// Counts the writes of this record (P1.4).
     pub version: u64,
+    /// The record's text.
+    pub record: String,
+    /// [`checksum`] of it.
+    pub checksum: String,
     /// `[scope, due]` is the index that scheduling reads.
     pub scope: Option<String>,
     pub due: Option<u64>,
@@ -126,22 +136,26 @@ pub struct Columns {
     pub head_reference: Option<String>,
 }
 
-impl Columns {
-    pub fn new(key: &RecordKey, version: u64, record: &Record) -> Self {
+impl Row {
+    /// What is put on a shelf. `None`: a record that was not read is not written.
+    pub fn new(key: &RecordKey, version: u64, record: &Record) -> Option<Self> {
+        let text = record.to_text()?;
         let bare = Self {
             id: key.name(),
             v: FORMAT,
             version,
+            checksum: checksum(key, &text),
+            record: text,
             scope: None,
             due: None,
             inbox: None,
             sequence: None,
             head_reference: None,
         };
-        match record {
+        Some(match record {
             Record::Intent(intent) => bare.with_intent(intent),
             _ => bare,
-        }
+        })
     }
 
     fn with_intent(self, intent: &IntentRecord) -> Self {
@@ -154,6 +168,23 @@ impl Columns {
             ..self
         }
     }
+}
+
+/// What tells a damaged text from the one that was written, and a text under another record's key from one under its
+/// own: FNV-1a, 64 bits, over the shelf's name, the record's name and the text, each ended by a byte that no UTF-8 holds;
+/// in decimal digits. No single byte can change unnoticed. It keeps nobody out: whoever can write the ledger can write a
+/// checksum.
+pub fn checksum(key: &RecordKey, text: &str) -> String {
+    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    const END: u8 = 0xff;
+    let mut hash = OFFSET_BASIS;
+    for part in [key.shelf().name(), &key.name(), text] {
+        for byte in part.as_bytes().iter().chain(&[END]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+        }
+    }
+    hash.to_string()
 }
 
 #[cfg(all(test, not(target_arch = "wasm32")))]

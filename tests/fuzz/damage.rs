@@ -23,6 +23,11 @@ pub(crate) fn damaged(documents: impl Strategy<Value = String> + Clone + 'static
     .boxed()
 }
 
+/// A text of which one byte is another.
+pub(crate) fn flipped(text: &str, at: Index, bits: u8) -> String {
+    overwrite(text, &[Flip::Bits(at, bits)])
+}
+
 /// JSON texts that stand at an edge of what is a value, or of what a value may be.
 pub(crate) fn token() -> impl Strategy<Value = String> {
     let plain = vec![

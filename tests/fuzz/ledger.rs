@@ -21,6 +21,7 @@ use intento::core::record::{Overlay, Record, RecordKey, Versioned};
 use intento::core::submission::{Destinations, ExpiresIn, Reference, StatedBody, Submission, SubmitContext};
 use intento::core::time::{LedgerClock, Moment, Observed, Reading};
 use intento::ledger::batch::decide;
+use intento::ledger::format::{FORMAT, Row, checksum};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -32,19 +33,19 @@ const HOUR_MS: u64 = 3_600_000;
 /// Inputs after which a realm has done what it can.
 const INPUTS_MAX: usize = 40;
 
-/// Rows as a store keeps them: text, read anew at each transaction.
+/// Rows as a store keeps them, read anew at each transaction.
 #[derive(Clone, Debug, Default)]
 struct Ledger {
-    rows: BTreeMap<RecordKey, (u64, String)>,
+    rows: BTreeMap<RecordKey, Row>,
     wall_ms: u64,
 }
 
 impl Ledger {
     fn read(&self, key: &RecordKey) -> Versioned {
         let row = self.rows.get(key);
-        row.map_or(Versioned::ABSENT, |(version, text)| Versioned {
-            version: *version,
-            record: Some(Record::from_text(key, text)),
+        row.map_or(Versioned::ABSENT, |row| Versioned {
+            version: row.version,
+            record: Some(Record::from_row(key, row.v, &row.record, &row.checksum)),
         })
     }
 
@@ -62,9 +63,9 @@ impl Ledger {
         for (key, record) in overlay.into_commit().1 {
             let old = self.read(&key);
             assert_ne!(old.record, Some(Record::Undecodable), "{key:?} was rewritten unread");
-            let text = record.to_text().expect("what was not read is not written");
-            assert_eq!(Record::from_text(&key, &text), record, "what is written is read");
-            self.rows.insert(key, (old.version + 1, text));
+            let row = Row::new(&key, old.version + 1, &record).expect("what was not read is not written");
+            self.rows.insert(key.clone(), row);
+            assert_eq!(self.read(&key).record, Some(record), "what is written is read");
         }
         (decided.results, decided.clock)
     }
@@ -223,18 +224,47 @@ fn ledgers() -> impl Strategy<Value = Ledger> {
     select(brought).prop_map(ledger)
 }
 
-/// A ledger, which record of it was damaged, and its text now.
+/// What became of a row.
+#[derive(Clone, Debug)]
+enum Damage {
+    /// Another text was written in its place, as by a build with a mistake.
+    Rewritten(String),
+    /// Its text is not what was written.
+    Text(String),
+    /// A later build wrote it.
+    Newer,
+}
+
+impl Damage {
+    fn strike(self, key: &RecordKey, row: &mut Row) {
+        match self {
+            Self::Rewritten(text) => {
+                row.checksum = checksum(key, &text);
+                row.record = text;
+            }
+            Self::Text(text) => row.record = text,
+            Self::Newer => row.v = FORMAT + 1,
+        }
+    }
+}
+
+/// A ledger, and which record of it was damaged.
 fn damaged_ledgers() -> impl Strategy<Value = (Ledger, RecordKey)> {
     let pick = ledgers().prop_flat_map(|ledger| {
         let keys: Vec<RecordKey> = ledger.rows.keys().cloned().collect();
         (Just(ledger), select(keys))
     });
     pick.prop_flat_map(|(ledger, key)| {
-        let text = ledger.rows[&key].1.clone();
-        (Just(ledger), Just(key), damaged(Just(text)))
+        let text = damaged(Just(ledger.rows[&key].record.clone())).boxed();
+        let damage = prop_oneof![
+            4 => text.clone().prop_map(Damage::Rewritten),
+            1 => text.prop_map(Damage::Text),
+            1 => Just(Damage::Newer),
+        ];
+        (Just(ledger), Just(key), damage)
     })
-    .prop_map(|(mut ledger, key, text)| {
-        ledger.rows.get_mut(&key).unwrap().1 = text;
+    .prop_map(|(mut ledger, key, damage)| {
+        damage.strike(&key, ledger.rows.get_mut(&key).unwrap());
         (ledger, key)
     })
 }

@@ -2,16 +2,22 @@
 
 use intento::core::json::to_text;
 use intento::core::record::{Record, RecordKey};
+use intento::ledger::format::{FORMAT, Row};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use serde_json::Value;
 
 use super::arbitrary::record;
 use super::config;
-use super::damage::damaged;
+use super::damage::{damaged, flipped};
 
 /// A key, and the text of a record of its kind.
 fn stored() -> BoxedStrategy<(RecordKey, String)> {
     record().prop_map(|(key, record)| (key, record.to_text().unwrap())).boxed()
+}
+
+fn read(key: &RecordKey, row: &Row) -> Record {
+    Record::from_row(key, row.v, &row.record, &row.checksum)
 }
 
 /// Every member of every object: the pointer to the object, and the member's name.
@@ -42,6 +48,55 @@ proptest! {
         prop_assert_eq!(Record::from_text(&key, &spaced), record, "its members in another order, and spaces");
     }
 
+    #[test]
+    fn a_row_comes_back_as_it_was((key, record) in record(), version: u64) {
+        let row = Row::new(&key, version, &record).unwrap();
+        prop_assert_eq!(read(&key, &row), record);
+    }
+
+    /// Most of them would still be a record: another amount, another key.
+    #[test]
+    fn law_8_with_one_byte_flipped_a_row_is_undecodable((key, record) in record(), at: Index, bits in 1_u8..) {
+        let row = Row::new(&key, 1, &record).unwrap();
+        let text = flipped(&row.record, at, bits);
+        // What stands for bytes that are no text may be flipped into bytes that are none either.
+        if text != row.record {
+            prop_assert_eq!(read(&key, &Row { record: text, ..row.clone() }), Record::Undecodable);
+        }
+        let checksum = flipped(&row.checksum, at, bits);
+        prop_assert_eq!(read(&key, &Row { checksum, ..row }), Record::Undecodable);
+    }
+
+    #[test]
+    fn law_8_a_damaged_row_is_undecodable(
+        (key, row, text) in record().prop_flat_map(|(key, record)| {
+            let row = Row::new(&key, 1, &record).unwrap();
+            let text = damaged(Just(row.record.clone()));
+            (Just(key), Just(row), text)
+        }),
+    ) {
+        if text != row.record {
+            prop_assert_eq!(read(&key, &Row { record: text, ..row.clone() }), Record::Undecodable);
+        }
+        for without in [Row { checksum: String::new(), ..row.clone() }, Row { record: String::new(), ..row }] {
+            prop_assert_eq!(read(&key, &without), Record::Undecodable);
+        }
+    }
+
+    /// Whatever its text says to this build.
+    #[test]
+    fn law_8_a_row_of_another_format_is_undecodable((key, record) in record(), v: u32) {
+        let row = Row { v, ..Row::new(&key, 1, &record).unwrap() };
+        prop_assert_eq!(read(&key, &row) == Record::Undecodable, v != FORMAT);
+    }
+
+    #[test]
+    fn law_8_a_row_that_lies_under_another_key_is_undecodable((key, record) in record(), (other, _) in record()) {
+        if key != other {
+            prop_assert_eq!(read(&other, &Row::new(&key, 1, &record).unwrap()), Record::Undecodable);
+        }
+    }
+
     /// What is read is JSON, and is what its own text says.
     #[test]
     fn law_8_damaged_text_is_a_record_or_is_undecodable(
@@ -69,7 +124,7 @@ proptest! {
 
     /// One whose name is damaged must not pass for one that was never set: a body, a claim, the window.
     #[test]
-    fn law_8_without_one_of_its_members_a_record_is_undecodable((key, record) in record(), number: prop::sample::Index) {
+    fn law_8_without_one_of_its_members_a_record_is_undecodable((key, record) in record(), number: Index) {
         let mut damaged: Value = serde_json::from_str(&record.to_text().unwrap()).unwrap();
         let members = members(&damaged, "");
         if members.is_empty() {
@@ -93,7 +148,7 @@ proptest! {
 
     /// Which of two would count, the order of the others would decide.
     #[test]
-    fn a_member_that_is_there_twice_is_undecodable((key, record) in record(), number: prop::sample::Index) {
+    fn a_member_that_is_there_twice_is_undecodable((key, record) in record(), number: Index) {
         let text = record.to_text().unwrap();
         let Ok(Value::Object(members)) = serde_json::from_str(&text) else { return Ok(()) };
         let (name, _) = members.iter().nth(number.index(members.len())).unwrap();

@@ -133,7 +133,8 @@ export type Cause =
 
 /** Why a held intent needs the app or a person. */
 export type HeldReason =
-  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted';
+  | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted'
+  | 'undecodable';
 
 export type AttemptResult =
   | 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'

@@ -277,6 +277,8 @@ pub enum HeldReason {
     KeyBurnt,
     /// The server accepted it (202) and the result must be looked up.
     Accepted,
+    /// Its payload or its contract is stored and cannot be read.
+    Undecodable,
 }
 
 json!(words HeldReason {
@@ -289,10 +291,11 @@ json!(words HeldReason {
     ConflictingAnswers = "conflicting_answers",
     KeyBurnt = "key_burnt",
     Accepted = "accepted",
+    Undecodable = "undecodable",
 });
 
 impl HeldReason {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Auth,
         Self::Config,
         Self::Redirected,
@@ -302,6 +305,7 @@ impl HeldReason {
         Self::ConflictingAnswers,
         Self::KeyBurnt,
         Self::Accepted,
+        Self::Undecodable,
     ];
 
     /// Is asking the server all that helps? Otherwise going on may, once somebody has mended the cause; a lookup that seals
@@ -309,7 +313,7 @@ impl HeldReason {
     pub fn only_asking_helps(self) -> bool {
         match self {
             Self::WindowClosed | Self::Unresolved | Self::ConflictingAnswers | Self::KeyBurnt | Self::Accepted => true,
-            Self::Auth | Self::Config | Self::Redirected | Self::ClockChanged => false,
+            Self::Auth | Self::Config | Self::Redirected | Self::ClockChanged | Self::Undecodable => false,
         }
     }
 
@@ -329,6 +333,7 @@ impl HeldReason {
             }
             Self::KeyBurnt => "Ask the server what became of it; the server will not take this key again.",
             Self::Accepted => "The server accepted it and its result did not come: look it up by its reference.",
+            Self::Undecodable => "Part of its stored record is damaged: ask the server whether it took effect.",
         }
     }
 }

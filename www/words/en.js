@@ -113,6 +113,7 @@ export default {
   'held.conflicting_answers': 'The shop’s answers contradict each other.',
   'held.key_burnt': 'The shop no longer takes this payment’s key.',
   'held.accepted': 'The shop took it and never said how it ended.',
+  'held.undecodable': 'Part of what was stored on this device is damaged: it is not sent.',
   'visit.reload': 'page loaded again',
   'visit.tab': 'another tab opened',
   'state.queued': 'stored',

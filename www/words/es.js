@@ -113,6 +113,7 @@ export default {
   'held.conflicting_answers': 'Las respuestas de la tienda se contradicen.',
   'held.key_burnt': 'La tienda ya no acepta la clave de este pago.',
   'held.accepted': 'La tienda lo aceptó y nunca dijo cómo terminó.',
+  'held.undecodable': 'Parte de lo guardado en este dispositivo está dañada: no se envía.',
   'visit.reload': 'página cargada de nuevo',
   'visit.tab': 'otra pestaña abierta',
   'state.queued': 'guardado',

@@ -113,6 +113,7 @@ export default {
   'held.conflicting_answers': 'As respostas da loja se contradizem.',
   'held.key_burnt': 'A loja não aceita mais a chave deste pagamento.',
   'held.accepted': 'A loja aceitou e nunca disse como terminou.',
+  'held.undecodable': 'Parte do que foi guardado neste aparelho está danificada: não é enviada.',
   'visit.reload': 'página carregada de novo',
   'visit.tab': 'outra aba aberta',
   'state.queued': 'salvo',

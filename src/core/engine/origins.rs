@@ -16,6 +16,9 @@ pub(super) struct Origins(SortedMap<String, Origin>);
 struct Origin {
     record: Shared<OriginRecord>,
     probing: bool,
+    /// The probe that is being recorded succeeded.
+    passed: bool,
+    /// Probes in a row that failed, or that the ledger did not take in.
     failures: u32,
     /// A probe failed, or the browser said `online`: the next one that succeeds means that the network is back.
     returning: bool,
@@ -99,15 +102,16 @@ impl Origins {
         }
     }
 
-    /// A probe ended. Its result is judged in the ledger; this sets only the pace. The origin stays busy until the
-    /// ledger has answered.
+    /// A probe ended. Its result is judged in the ledger; this sets only the pace, as of one that failed until the ledger
+    /// has taken it in. The origin stays busy until the ledger has answered.
     pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) {
         let Some(known) = self.0.get_mut(origin) else { return };
-        known.failures = if ok { 0 } else { known.failures.saturating_add(1) };
+        known.failures = known.failures.saturating_add(1);
+        known.passed = ok;
         known.returning |= !ok;
         // At least half the ceiling: a probe that was just refused is not asked again at once.
         let wait = backoff_ms(known.failures + 1, Jitter(jitter.0 | (1 << 31)));
-        known.next_probe_at_ms = (!ok).then(|| mono_ms.saturating_add(wait));
+        known.next_probe_at_ms = Some(mono_ms.saturating_add(wait));
     }
 
     /// The ledger has taken in a probe's result, or could not. Says whether the network is back.
@@ -116,6 +120,10 @@ impl Origins {
         known.probing = false;
         let Some(record) = record else { return false };
         known.record = record;
+        if known.passed {
+            known.failures = 0;
+            known.next_probe_at_ms = None;
+        }
         known.record.probe_failing_since.is_none() && core::mem::take(&mut known.returning)
     }
 

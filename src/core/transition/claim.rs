@@ -11,7 +11,7 @@ use crate::core::contract::Contract;
 use crate::core::intent::{Cause, Claim, HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::limits::{ATTEMPTS_MAX, LEASE_SLACK_MS};
-use crate::core::record::Stop;
+use crate::core::record::{Payload, Stop};
 use crate::core::shared::Shared;
 use crate::core::window::{Age, WindowStart, age, may_start};
 
@@ -22,7 +22,11 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         return refuse(Refusal::WrongState(intent));
     }
     draft.need_surroundings(&intent)?;
-    let contract = draft.contract(&intent.contract)?;
+    let read = draft.contract(&intent.contract).and_then(|contract| Ok((contract, draft.payload(&intent.id)?)));
+    let (contract, payload) = match read {
+        Err(Stop::Refused(why)) => return hold_undecodable(draft, intent, why),
+        read => read?,
+    };
     let lease_ms = take.attempt_ms / if bug(Bug::LeaseShorterThanAttempt) { 2 } else { 1 };
     let lease_until_ms = draft.now().at_ms.saturating_add(lease_ms).saturating_add(LEASE_SLACK_MS);
 
@@ -31,7 +35,7 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         claim.lease_until_ms = lease_until_ms;
         let purpose = claim.purpose;
         look_again_at(&mut intent, purpose, lease_until_ms);
-        return grant(draft, intent, contract, lease_until_ms);
+        return grant(draft, intent, contract, &payload, lease_until_ms);
     }
     // It was granted before, and is over (P1.1).
     if intent.history.attempts.iter().any(|attempt| attempt.correlation == take.nonce) {
@@ -80,7 +84,17 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if take.purpose == Purpose::Send {
         open_attempt(draft, &mut intent, take)?;
     }
-    grant(draft, intent, contract, lease_until_ms)
+    grant(draft, intent, contract, &payload, lease_until_ms)
+}
+
+/// Without its body or its contract nothing of an intent is sent: one that would be waits for people instead.
+fn hold_undecodable(draft: &mut Draft<'_>, mut intent: Shared<IntentRecord>, why: Refusal) -> Result<Applied, Stop> {
+    if !Purpose::Send.allows(&intent.state) || draft.live_claim(&intent).is_some() {
+        return refuse(why);
+    }
+    draft.hold(&mut intent, HeldReason::Undecodable);
+    draft.put_intent(&intent);
+    Ok(Applied::NotGranted(intent))
 }
 
 /// If the lease's holder falls silent, somebody looks at the intent again when the lease ends.
@@ -150,12 +164,12 @@ fn grant(
     draft: &mut Draft<'_>,
     intent: Shared<IntentRecord>,
     contract: Rc<Contract>,
+    payload: &Payload,
     lease_until_ms: u64,
 ) -> Result<Applied, Stop> {
     if !bug(Bug::AttemptRecordedAfterSend) {
         draft.put_intent(&intent);
     }
-    let payload = draft.payload(&intent.id)?;
     let body = payload.body.clone();
     let answer = payload.answer.as_ref().filter(|_| intent.has_ended()).map(|(_, answer)| answer.clone());
     let open = intent.history.attempts.last().filter(|attempt| attempt.state == AttemptState::Open);

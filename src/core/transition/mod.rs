@@ -95,9 +95,15 @@ impl Draft<'_> {
     /// Ends an intent. Everything that could make it run again goes; the first definite outcome wins (law 6).
     fn settle(&mut self, intent: &mut IntentRecord, state: State) -> Result<(), Stop> {
         if !intent.has_ended() {
-            let mut counters = self.counters(&intent.scope)?;
-            counters.open = counters.open.saturating_sub(u64::from(!bug(Bug::OpenCountKept)));
-            self.put_counters(&intent.scope, counters);
+            match self.counters(&intent.scope) {
+                Ok(mut counters) => {
+                    counters.open = counters.open.saturating_sub(u64::from(!bug(Bug::OpenCountKept)));
+                    self.put_counters(&intent.scope, counters);
+                }
+                // An outcome is worth more than the count of what is open.
+                Err(Stop::Refused(_)) => {}
+                Err(unread) => return Err(unread),
+            }
         }
         self.journal(intent, JournalEvent::Settled { state: state.name().to_owned() });
         // What the app did itself it need not be told.

@@ -90,8 +90,6 @@ pub struct Ledger {
     pub struck: Cell<usize>,
     /// Every operation so far, if asked for.
     pub log: RefCell<Option<Vec<Operation>>>,
-    /// Records that this build cannot read.
-    damaged: RefCell<Vec<RecordKey>>,
     pub reads: RefCell<u64>,
     /// Intents written since the laws last looked, each as it was written last.
     written: RefCell<Vec<Shared<IntentRecord>>>,
@@ -166,8 +164,10 @@ impl Ledger {
         Ok(self.intent(id))
     }
 
+    /// What lies under a key cannot be read any more.
     pub fn damage(&self, key: RecordKey) {
-        self.damaged.borrow_mut().push(key);
+        let writes = [(key, Record::Undecodable)].into();
+        crate::world::now(self.store.commit(&ExpectedVersions::new(), &writes)).expect("nothing is expected");
     }
 
     pub fn abort_operation(&self, operation: &str) {
@@ -287,12 +287,7 @@ impl Store for Ledger {
     async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
         *self.reads.borrow_mut() += 1;
         self.strike(Operation::Read)?;
-        let mut found = self.store.read(keys).await?;
-        let damaged = self.damaged.borrow();
-        for (versioned, _) in found.iter_mut().zip(keys).filter(|(_, key)| damaged.contains(key)) {
-            versioned.record = Some(Record::Undecodable);
-        }
-        Ok(found)
+        self.store.read(keys).await
     }
 
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {

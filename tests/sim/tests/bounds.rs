@@ -2,7 +2,7 @@
 
 use intento::core::change::Applied;
 use intento::core::input::{Input, Wake};
-use intento::core::intent::State;
+use intento::core::intent::{HeldReason, State};
 use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
 use intento::core::record::RecordKey;
 use sim::{HOUR, MINUTE, SECOND, World};
@@ -25,7 +25,8 @@ fn law_8_a_poisoned_intent_blocks_no_other() {
     world.go_online();
     world.run_for(10 * MINUTE);
     assert!(matches!(world.state_of(good), State::Succeeded { .. }), "{:?}", world.intent_of(good));
-    assert!(bad.iter().all(|ticket| world.state_of(*ticket) == State::Queued), "kept, and never sent");
+    let held = State::Held { reason: HeldReason::Undecodable };
+    assert!(bad.iter().all(|ticket| world.state_of(*ticket) == held), "kept, and never sent");
     assert_eq!(world.counts.sends, 1);
 }
 

@@ -1,6 +1,7 @@
 //! One decision is one intent (P1.1, P1.5).
 
 use super::*;
+use crate::core::contract::Facts;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Counters, ReferenceName};
 use crate::core::shared::Shared;
@@ -103,7 +104,35 @@ fn law_8_a_record_that_cannot_be_read_is_never_taken_for_absent() {
     for key in [RecordKey::Payload(intent.clone()), RecordKey::Contract(submit(1).contract.hash)] {
         let mut bench = Bench::with(&submit(1));
         bench.records.insert(key.clone(), damaged.clone());
-        assert_eq!(bench.apply(&Change::Claim(take(&intent, "n"))), Err(Refusal::Undecodable), "{key:?}");
-        assert_eq!(bench.intent(&intent).history.total, 0, "no attempt without its body or contract");
+        let claimed = bench.apply(&Change::Claim(take(&intent, "n")));
+        let held = bench.intent(&intent);
+        assert_eq!(claimed, Ok(Applied::NotGranted(Shared::new(held.clone()))), "{key:?}");
+        assert_eq!(held.state, State::Held { reason: HeldReason::Undecodable }, "not due again and again");
+        assert_eq!((held.due_at_ms, held.history.total), (None, 0), "no attempt without its body or contract");
+        assert_eq!(bench.records.get(&key), Some(&damaged), "kept as it was");
+    }
+}
+
+/// What a realm is sending, and what the server has accepted, is no other's to stop.
+#[test]
+fn law_8_only_what_would_be_sent_now_is_held_for_what_cannot_be_read() {
+    let damaged = Versioned { version: 3, record: Some(Record::Undecodable) };
+    let id = submit(1).intent;
+    let payload = RecordKey::Payload(id.clone());
+    let mut sending = Bench::with(&submit(1));
+    sending.claim(&id, "first");
+    let mut accepted = Bench::with(&submit(1));
+    let grant = accepted.claim(&id, "first");
+    let result = ("location".to_owned(), format!("{ORIGIN}/payments/1"));
+    let answer = Facts { status: 202, headers: vec![result], ..Facts::default() };
+    assert_eq!(accepted.tell(&grant, Observation::Reply(answer)).state, State::Accepted);
+    for mut bench in [sending, accepted] {
+        bench.records.insert(payload.clone(), damaged.clone());
+        let before = bench.records.clone();
+        for purpose in [Purpose::Send, Purpose::Poll, Purpose::Reconcile] {
+            let refused = bench.apply(&Change::Claim(TakeClaim { purpose, ..take(&id, "second") }));
+            assert_eq!(refused, Err(Refusal::Undecodable), "{purpose:?}");
+        }
+        assert_eq!(bench.records, before);
     }
 }

@@ -17,7 +17,7 @@ use js_sys::Promise;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::page::{open, outcome, submit};
+use crate::page::{of_intent, open, outcome, submit, wait_ms};
 use crate::spy::{self, eval, member};
 
 const READING: Reading = Reading::alone(1_700_000_000_000);
@@ -172,7 +172,7 @@ async fn law_8_what_cannot_be_read_is_kept_and_is_not_absent() {
     let stored = outcome(submit(&queue, "order-1", 1)).await.unwrap();
     queue.close();
     let id = member(&member(&stored, "intent"), "id").as_string().unwrap();
-    spoil(&id).await;
+    spoil(&id, NEWER).await;
     let queue = open("unreadable").await.unwrap();
     assert_eq!(outcome(submit(&queue, "order-1", 1)).await.unwrap_err(), "ledger_unreadable");
     queue.close();
@@ -188,8 +188,42 @@ async fn law_8_what_cannot_be_read_is_kept_and_is_not_absent() {
     queue.close();
 }
 
-/// Makes a stored intent one of a later format.
-async fn spoil(id: &str) {
+/// What may have become of a row; each is an expression over `row`.
+const NEWER: &str = "({ ...row, v: 2, record: '{\"later\":true}' })";
+const DAMAGES: [(&str, &str); 5] = [
+    ("newer", NEWER),
+    ("newer-by-number-alone", "({ ...row, v: 2 })"),
+    ("flipped", "({ ...row, record: row.record.replace('/payments', '/payment3') })"),
+    ("checksum", "({ ...row, checksum: '1' + row.checksum })"),
+    ("without-checksum", "(({ checksum, ...rest }) => rest)(row)"),
+];
+
+/// The queue runs, sends what lies beside it, and is asked for that very decision again.
+#[wasm_bindgen_test]
+async fn law_8_a_row_that_cannot_be_read_stays_byte_for_byte() {
+    for (name, damage) in DAMAGES {
+        spy::install();
+        let queue = open(name).await.unwrap();
+        let stored = outcome(submit(&queue, "order-1", 1)).await.unwrap();
+        queue.close();
+        let id = of_intent(&stored, "id").as_string().unwrap();
+        let before = spoil(&id, damage).await;
+        spy::answer_posts(201, r#"{"id":"pay_1"}"#);
+        let queue = open(name).await.unwrap();
+        let beside = outcome(submit(&queue, "order-2", 1)).await.unwrap();
+        let settled = queue.settled(of_intent(&beside, "id").as_string().unwrap(), Some(8_000.0));
+        assert_eq!(member(&outcome(settled).await.unwrap(), "kind"), "succeeded", "{name}");
+        assert_eq!(outcome(submit(&queue, "order-1", 1)).await.unwrap_err(), "ledger_unreadable", "{name}");
+        assert_eq!(outcome(queue.intent(id.clone())).await.unwrap_err(), "ledger_unreadable", "{name}");
+        assert_eq!(js_sys::Array::from(&outcome(queue.intents()).await.unwrap()).length(), 1, "{name}");
+        wait_ms(300).await;
+        queue.close();
+        assert_eq!(spoil(&id, "row").await, before, "{name}");
+    }
+}
+
+/// Puts what an expression makes of an intent's row in its place. The row as it is now, as JSON.
+async fn spoil(id: &str, change: &str) -> String {
     let done = eval(&format!(
         r#"new Promise((resolve, reject) => {{
             const open = indexedDB.open('intento');
@@ -197,13 +231,15 @@ async fn spoil(id: &str) {
                 const shelf = open.result.transaction('intents', 'readwrite').objectStore('intents');
                 const read = shelf.get('{id}');
                 read.onsuccess = () => {{
-                    shelf.put({{ ...read.result, v: 2 }}).onsuccess = () => {{ open.result.close(); resolve(); }};
+                    const row = read.result;
+                    const changed = {change};
+                    shelf.put(changed).onsuccess = () => {{ open.result.close(); resolve(JSON.stringify(changed)); }};
                 }};
             }};
             open.onerror = reject;
         }})"#
     ));
-    JsFuture::from(Promise::from(done)).await.unwrap();
+    JsFuture::from(Promise::from(done)).await.unwrap().as_string().unwrap()
 }
 
 #[wasm_bindgen_test]

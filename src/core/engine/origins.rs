@@ -16,8 +16,6 @@ pub(super) struct Origins(SortedMap<String, Origin>);
 struct Origin {
     record: Shared<OriginRecord>,
     probing: bool,
-    /// The probe that is being recorded succeeded.
-    passed: bool,
     /// Probes in a row that failed, or that the ledger did not take in.
     failures: u32,
     /// A probe failed, or the browser said `online`: the next one that succeeds means that the network is back.
@@ -107,7 +105,6 @@ impl Origins {
     pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) {
         let Some(known) = self.0.get_mut(origin) else { return };
         known.failures = known.failures.saturating_add(1);
-        known.passed = ok;
         known.returning |= !ok;
         // At least half the ceiling: a probe that was just refused is not asked again at once.
         let wait = backoff_ms(known.failures + 1, Jitter(jitter.0 | (1 << 31)));
@@ -120,11 +117,12 @@ impl Origins {
         known.probing = false;
         let Some(record) = record else { return false };
         known.record = record;
-        if known.passed {
-            known.failures = 0;
-            known.next_probe_at_ms = None;
+        if known.record.probe_failing_since.is_some() {
+            return false;
         }
-        known.record.probe_failing_since.is_none() && core::mem::take(&mut known.returning)
+        known.failures = 0;
+        known.next_probe_at_ms = None;
+        core::mem::take(&mut known.returning)
     }
 
     /// Something changed outside: the next probe may go at once. `online`: the browser says that the network is back.

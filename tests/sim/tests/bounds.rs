@@ -5,7 +5,7 @@ use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, State};
 use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
 use intento::core::record::RecordKey;
-use sim::{HOUR, MINUTE, SECOND, World};
+use sim::{HOUR, LedgerFault, MINUTE, SECOND, World};
 
 #[test]
 fn law_8_a_poisoned_intent_blocks_no_other() {
@@ -95,6 +95,26 @@ fn law_10_an_offline_hour_is_bounded_too() {
     assert!(loads <= 1_000, "{loads} looks in an hour");
     assert!(world.counts.probes - before.probes <= 130, "a probe each half minute at most");
     assert_eq!(world.counts.sends, 0);
+}
+
+/// As in an outage, though the network is there.
+#[test]
+fn law_10_probes_whose_results_the_ledger_does_not_take_are_bounded() {
+    let mut world = World::new(16);
+    let realm = world.open();
+    world.go_offline();
+    let ticket = world.submit(realm, 1);
+    world.run_for(SECOND);
+    world.ledger.fail_operations(0..usize::MAX, LedgerFault::Aborted);
+    world.go_online();
+    let before = world.counts;
+    world.run_for(HOUR);
+    let probes = world.counts.probes - before.probes;
+    assert!((10..=130).contains(&probes), "{probes} probes in an hour");
+    assert_eq!(world.counts.sends, 0);
+    world.ledger.heal();
+    world.run_for(10 * MINUTE);
+    assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
 }
 
 #[test]

@@ -124,7 +124,13 @@ fn law_8_only_what_would_be_sent_now_is_held_for_what_cannot_be_read() {
     let mut accepted = Bench::with(&submit(1));
     let grant = accepted.claim(&id, "first");
     let result = ("location".to_owned(), format!("{ORIGIN}/payments/1"));
-    let answer = Facts { status: 202, headers: vec![result], ..Facts::default() };
+    let answer = Facts {
+        status: 202,
+        headers: [result].into(),
+        media_type: Some("application/json".to_owned()),
+        document: true,
+        ..Facts::default()
+    };
     assert_eq!(accepted.tell(&grant, Observation::Reply(answer)).state, State::Accepted);
     for mut bench in [sending, accepted] {
         bench.records.insert(payload.clone(), damaged.clone());

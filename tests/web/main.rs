@@ -9,6 +9,7 @@ mod opening;
 mod page;
 mod session;
 mod spy;
+mod store_contract;
 #[path = "../vectors/mod.rs"]
 mod vectors;
 

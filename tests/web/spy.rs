@@ -104,6 +104,11 @@ pub(crate) fn durabilities_where(condition: &str) -> Vec<String> {
     js_sys::Array::from(&found).iter().map(|text| text.as_string().unwrap()).collect()
 }
 
+/// Whether transactions of this engine have a durability at all.
+pub(crate) fn knows_durability() -> bool {
+    eval("'durability' in IDBTransaction.prototype").is_truthy()
+}
+
 pub(crate) fn eval(source: &str) -> JsValue {
     js_sys::eval(source).unwrap()
 }

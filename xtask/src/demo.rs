@@ -69,7 +69,7 @@ impl FromStr for Sabotage {
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     setup::run(workspace)?;
     if options.headless {
-        browser::set_up()?;
+        browser::set_up(workspace, browser::Engine::Chromium)?;
     }
     let pkg = build(workspace, options.sabotage)?;
     match options.headless {

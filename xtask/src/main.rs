@@ -35,6 +35,7 @@ cargo xtask <command>
   build [--debug]        build the npm package into pkg/
   size                   build, then print the sizes that ship
   test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
+  test wasm --engine E   the wasm32 tests in one engine alone: chromium, firefox or webkitgtk
   sim [--seeds N] [--seed S] [--from S] [--profile P]
                          lives of the shipped core in a simulated world; a million unless told otherwise
   sim --bugs [--trials N] [--lives N] [--only NAME]
@@ -47,7 +48,7 @@ cargo xtask <command>
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it
   ci                     what CI runs: the same as `test`
-  wasm-test-runner ...   cargo's runner for wasm32 tests (cargo calls it)
+  wasm-test-runner ...   cargo's runner for wasm32 tests (cargo calls it); WASM_TEST_ENGINE names an engine as above
 ";
 
 enum Command {
@@ -55,7 +56,7 @@ enum Command {
     Setup,
     Build { debug: bool },
     Size,
-    Test { only: Option<test::Part> },
+    Test { only: test::Choice },
     Demo(demo::Options),
     Sim { args: Vec<OsString> },
     Traces(traces::Lives),
@@ -105,8 +106,8 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "setup" => Command::Setup,
         "build" => Command::Build { debug: parse_debug(&mut parser)? },
         "size" => Command::Size,
-        "ci" => Command::Test { only: None },
-        "test" => Command::Test { only: parse_part(&mut parser)? },
+        "ci" => Command::Test { only: test::Choice::default() },
+        "test" => Command::Test { only: parse_choice(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
         "sim" => parse_sim(parser.raw_args()?.collect())?,
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
@@ -126,11 +127,20 @@ fn parse_debug(parser: &mut Parser) -> Result<bool> {
     }
 }
 
-fn parse_part(parser: &mut Parser) -> Result<Option<test::Part>> {
-    match parser.next()? {
-        None => Ok(None),
-        Some(Arg::Value(part)) => Ok(Some(part.string()?.parse()?)),
-        Some(other) => Err(other.unexpected().into()),
+fn parse_choice(parser: &mut Parser) -> Result<test::Choice> {
+    let mut choice = test::Choice::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Value(part) if choice.part.is_none() => choice.part = Some(part.string()?.parse()?),
+            Arg::Long("engine") => choice.engine = Some(parser.value()?.string()?.parse()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    match choice {
+        test::Choice { part: None | Some(test::Part::Wasm), engine: Some(_) } | test::Choice { engine: None, .. } => {
+            Ok(choice)
+        }
+        _ => bail!("`--engine` chooses among the stages of `wasm`"),
     }
 }
 
@@ -184,11 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_is_chosen_with_or_without_the_stage() {
+        for args in [&["test", "--engine", "firefox"][..], &["test", "wasm", "--engine", "firefox"]] {
+            let Ok(Command::Test { only }) = parsed(args) else { panic!("{args:?} is not read as a test") };
+            assert_eq!(only.engine, Some(browser::Engine::Firefox));
+        }
+    }
+
+    #[test]
     fn refuses_what_it_does_not_know() {
         for args in [
             &["bild"][..],
             &["build", "--debugg"],
             &["test", "unit"],
+            &["test", "host", "wasm"],
+            &["test", "host", "--engine", "firefox"],
+            &["test", "--engine", "opera"],
             &["demo", "--break", "old-key"],
             &["setup", "twice"],
             &["sim", "--wasm", "--profile", "stripe"],

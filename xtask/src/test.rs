@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 
+use crate::browser::{ENGINE_VARIABLE, Engine};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
@@ -41,6 +42,23 @@ impl FromStr for Part {
     }
 }
 
+/// Everything, unless told otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) part: Option<Part>,
+    /// The wasm32 tests in this engine, and nothing else.
+    pub(crate) engine: Option<Engine>,
+}
+
+impl Choice {
+    fn takes(self, stage: &Stage) -> bool {
+        match self.engine {
+            Some(engine) => stage.part == Some(Part::Wasm) && stage.needs.contains(&Need::Browser(engine)),
+            None => self.part.is_none() || stage.part == self.part,
+        }
+    }
+}
+
 struct Stage {
     title: &'static str,
     /// None: only in a full run.
@@ -51,10 +69,19 @@ struct Stage {
     run: fn(&Workspace) -> Result<Counts>,
 }
 
+impl Stage {
+    fn engine_that_cannot_be_here(&self) -> Option<Engine> {
+        self.needs.iter().find_map(|need| match need {
+            Need::Browser(engine) if !engine.exists_here() => Some(*engine),
+            _ => None,
+        })
+    }
+}
+
 /// Made once, before the first stage that needs it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Need {
-    Browser,
+    Browser(Engine),
     Package,
 }
 
@@ -140,14 +167,28 @@ const STAGES: &[Stage] = &[
     Stage {
         title: "wasm32 in Chromium",
         part: Some(Part::Wasm),
-        needs: &[Need::Browser],
+        needs: &[Need::Browser(Engine::Chromium)],
         must_count: true,
-        run: wasm_tests,
+        run: |workspace| wasm_tests(workspace, Engine::Chromium),
+    },
+    Stage {
+        title: "wasm32 in Firefox",
+        part: Some(Part::Wasm),
+        needs: &[Need::Browser(Engine::Firefox)],
+        must_count: true,
+        run: |workspace| wasm_tests(workspace, Engine::Firefox),
+    },
+    Stage {
+        title: "wasm32 in WebKitGTK",
+        part: Some(Part::Wasm),
+        needs: &[Need::Browser(Engine::WebKitGtk)],
+        must_count: true,
+        run: |workspace| wasm_tests(workspace, Engine::WebKitGtk),
     },
     Stage {
         title: "end to end",
         part: Some(Part::E2e),
-        needs: &[Need::Browser, Need::Package],
+        needs: &[Need::Browser(Engine::Chromium), Need::Package],
         must_count: true,
         run: |workspace| cargo_test(workspace, &["--package=e2e"]),
     },
@@ -155,8 +196,8 @@ const STAGES: &[Stage] = &[
 
 /// Runs one part, or every stage. A failed stage does not stop the later ones. The last line is
 /// `N passed, N failed`; a stage that fails without naming a test counts as one failed.
-pub(crate) fn run(workspace: &Workspace, only: Option<Part>) -> Result<ExitCode> {
-    if only == Some(Part::Contracts) {
+pub(crate) fn run(workspace: &Workspace, only: Choice) -> Result<ExitCode> {
+    if only.part == Some(Part::Contracts) {
         return vectors::run(workspace);
     }
     if let Err(error) = set_up(workspace) {
@@ -166,7 +207,11 @@ pub(crate) fn run(workspace: &Workspace, only: Option<Part>) -> Result<ExitCode>
     let mut needs = Needs::default();
     let mut results = Vec::new();
     for stage in STAGES {
-        if only.is_some() && stage.part != only {
+        if !only.takes(stage) {
+            continue;
+        }
+        if let Some(engine) = stage.engine_that_cannot_be_here().filter(|_| only.engine.is_none()) {
+            println!("\n==> {}: not run, {} exists on Linux only", stage.title, engine.title());
             continue;
         }
         let ready = needs.meet(workspace, stage.needs);
@@ -238,14 +283,14 @@ impl Needs {
 impl Need {
     fn title(self) -> &'static str {
         match self {
-            Self::Browser => "the browser's set-up",
+            Self::Browser(_) => "the browser's set-up",
             Self::Package => "the build of pkg/",
         }
     }
 
     fn meet(self, workspace: &Workspace) -> bool {
         let result = match self {
-            Self::Browser => browser::set_up(),
+            Self::Browser(engine) => browser::set_up(workspace, engine),
             Self::Package => package::build(workspace, &package::Options::shipped(workspace, false)),
         };
         if let Err(error) = &result {
@@ -272,10 +317,10 @@ fn cargo_test(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
 }
 
 /// The other tests of the package are for the host.
-fn wasm_tests(workspace: &Workspace) -> Result<Counts> {
+fn wasm_tests(workspace: &Workspace, engine: Engine) -> Result<Counts> {
     let mut cargo = process::cargo(&workspace.root);
     cargo.args(["test", "--no-fail-fast", "--package=intento", "--test=web"]);
-    cargo.args(["--target", WASM_TARGET]);
+    cargo.args(["--target", WASM_TARGET]).env(ENGINE_VARIABLE, engine.name());
     let runner = env::current_exe()?.display().to_string();
     // Saves a cargo start per test binary. Cargo splits this variable at spaces; with one in the path
     // the runner of .cargo/config.toml does the same, slower.
@@ -336,6 +381,15 @@ mod tests {
         for name in ["host", "server", "wasm", "types", "e2e"] {
             let part: Part = name.parse().unwrap();
             assert!(STAGES.iter().any(|stage| stage.part == Some(part)), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_engine_chosen_alone_is_one_stage_of_that_engine() {
+        for engine in Engine::ALL {
+            let choice = Choice { part: None, engine: Some(engine) };
+            let taken: Vec<&str> = STAGES.iter().filter(|stage| choice.takes(stage)).map(|stage| stage.title).collect();
+            assert_eq!(taken, [format!("wasm32 in {}", engine.title())]);
         }
     }
 }

@@ -18,7 +18,7 @@ struct Vectors {
 /// Runs them in both places. The last line is `vectors=N passed=N`; a vector has passed if it did in both.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     test::set_up(workspace)?;
-    browser::set_up()?;
+    browser::set_up(workspace, browser::Engine::Chromium)?;
     process::heading("contracts on the host");
     let mut host = process::cargo(&workspace.root);
     let host = read(host.args(["test", "--package=intento", "--test=contracts", "--", "--nocapture"]))?;

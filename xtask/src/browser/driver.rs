@@ -74,11 +74,14 @@ impl Driver {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The last of what the driver and its browser said, under a line that says so.
+    /// The last of what the driver and its browser said, under a line that says so; empty if they said nothing.
     pub(super) fn log(&self) -> String {
         let log = fs::read(self.folder.path().join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
+        if lines.is_empty() {
+            return String::new();
+        }
         let shown = &lines[lines.len().saturating_sub(LOG_LINES_MAX)..];
         format!("the driver's log ends with:\n    {}\n", shown.join("\n    "))
     }
@@ -108,7 +111,7 @@ impl Driver {
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if self.running.has_ended() || started.elapsed() > START_DEADLINE {
-                bail!("the driver does not listen; {}", self.log());
+                bail!("the driver does not listen\n{}", self.log());
             }
             thread::sleep(LOOK_AGAIN);
         }
@@ -194,4 +197,27 @@ fn end_on_signal(running: &Running, folder: &Path) -> Result<()> {
 /// A port that nobody listens on just now: not every driver can choose its own and say which.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// The pipe ends when nobody holds it any more.
+    #[test]
+    fn what_a_driver_started_ends_with_it_even_if_it_does_not_want_to() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "(trap '' TERM; sleep 30) & echo started; wait"]).stdout(Stdio::piped());
+        let running = Running::default();
+        let stdout = running.start(&mut shell, |child| child.stdout.take()).unwrap().unwrap();
+        let mut stdout = BufReader::new(stdout);
+        stdout.read_line(&mut String::new()).unwrap();
+        let asked = Instant::now();
+        running.end();
+        stdout.read_to_end(&mut Vec::new()).unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(20), "the grandchild lived on");
+        assert!(running.has_ended());
+    }
 }

@@ -35,8 +35,10 @@ const INSTALL: &str = r#"
     if (args[1]?.method === 'POST') spy.sent = { credentials: args[1].credentials, headers: Object.fromEntries(args[1].headers) };
     if (spy.endless && args[1]?.method === 'POST') {
       const headers = { 'content-type': 'application/json' };
+      let asked = 0;
       const pull = (controller) => {
-        spy.readBytes += 65536;
+        asked += 65536;
+        spy.readBytes = Math.max(spy.readBytes, asked);
         controller.enqueue(new Uint8Array(65536).fill(32));
       };
       return Promise.resolve(new Response(new ReadableStream({ pull }), { status: 201, headers }));
@@ -79,7 +81,7 @@ pub(crate) fn sent(header: &str) -> (String, Option<String>) {
     (text("__spy.sent.credentials").unwrap(), text(&format!("__spy.sent.headers['{header}'] ?? null")))
 }
 
-/// Bytes of such bodies that were asked for.
+/// Bytes that were asked for of such a body, of whichever was read the furthest: one that failed is asked for again.
 pub(crate) fn read_bytes() -> f64 {
     eval("__spy.readBytes").as_f64().unwrap()
 }

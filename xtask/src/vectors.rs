@@ -4,6 +4,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
+use crate::browser::{ENGINE_VARIABLE, Engine};
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
 use crate::{browser, process, test};
@@ -18,7 +19,7 @@ struct Vectors {
 /// Runs them in both places. The last line is `vectors=N passed=N`; a vector has passed if it did in both.
 pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
     test::set_up(workspace)?;
-    browser::set_up(workspace, browser::Engine::Chromium)?;
+    browser::set_up(workspace, Engine::Chromium)?;
     process::heading("contracts on the host");
     let mut host = process::cargo(&workspace.root);
     let host = read(host.args(["test", "--package=intento", "--test=contracts", "--", "--nocapture"]))?;
@@ -34,6 +35,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<ExitCode> {
         "contracts",
         "--nocapture",
     ]);
+    browser.env(ENGINE_VARIABLE, Engine::Chromium.name());
     let browser = read(&mut browser)?;
 
     let (total, passed) = (host.total.max(browser.total), host.passed.min(browser.passed));

@@ -6,20 +6,18 @@ mod inbox;
 mod locks;
 mod origins;
 mod runs;
+mod schedule;
 
 use super::attempt_run::{AttemptRun, Terms};
-use super::backoff::{JitterSource, backoff_ms};
+use super::backoff::JitterSource;
 use super::bugs::{Bug, bug};
 use super::change::{Applied, Change};
 use super::contract::Windows;
 use super::effect::Effect;
-use super::input::{CommitError, DuePage, Input, Ticket, Wake};
+use super::input::{CommitError, Input, Ticket, Wake};
 use super::intent::IntentRecord;
 use super::key::{ChangeId, IntentId, RealmId, ScopeHash};
-use super::limits::{
-    BACKOFF_CAP_MS, COMMIT_BATCH_MAX, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX, TIMER_MAX_MS,
-    WATCH_INTERVAL_MS,
-};
+use super::limits::{COMMIT_BATCH_MAX, TIMER_MAX_MS, WATCH_INTERVAL_MS};
 use super::map::SortedMap;
 use super::shared::Shared;
 use super::time::{LedgerClock, Moment, Observed, Reading, RealmClock, Stamp};
@@ -27,6 +25,7 @@ use credentials::CredentialsKnown;
 use inbox::Inbox;
 use locks::LockWaits;
 use origins::Origins;
+use schedule::Schedule;
 
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
@@ -83,38 +82,6 @@ struct Parked {
     /// `None`: its time has come, and only the count of failures is still of use.
     until_mono_ms: Option<u64>,
     failures: u32,
-}
-
-/// What is known of the ledger's due times.
-#[derive(Clone, Copy, Debug)]
-struct Schedule {
-    loading: bool,
-    /// Something changed since the last load began.
-    stale: bool,
-    /// The next load looks a backoff's length ahead: what waits only because the network was gone need not wait.
-    ahead: bool,
-    next_due_at_ms: Option<u64>,
-    /// Grows while a page holds only intents that this realm cannot run, so that those never hide others.
-    page: u32,
-    /// Something is due that was not begun here: it may be when a run ends.
-    passed_over: bool,
-    retry_at_mono_ms: Option<u64>,
-    failures: u32,
-}
-
-impl Schedule {
-    fn new() -> Self {
-        Self {
-            loading: false,
-            stale: false,
-            ahead: false,
-            next_due_at_ms: None,
-            page: DUE_PAGE_MAX,
-            passed_over: false,
-            retry_at_mono_ms: None,
-            failures: 0,
-        }
-    }
 }
 
 impl Engine {
@@ -303,79 +270,6 @@ impl Engine {
         self.effects.extend(watched.cloned().map(Effect::Load));
     }
 
-    fn has_room(&self) -> bool {
-        self.runs.len() < RUNS_MAX && !self.suspended && self.started
-    }
-
-    fn load_due(&mut self) {
-        let stamp = self.stamp();
-        let reached = self.schedule.next_due_at_ms.is_some_and(|due_at_ms| due_at_ms <= stamp.at_ms);
-        let retry = self.schedule.retry_at_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
-        let awaited = self.unpark() || reached;
-        let wanted = awaited || self.schedule.stale || retry;
-        if awaited {
-            // It may have been ended by one who died before it could say so.
-            self.inbox.look();
-        }
-        if !wanted || !self.has_room() || self.schedule.loading {
-            self.schedule.stale |= wanted;
-            return;
-        }
-        let until_ms = stamp.at_ms.saturating_add(if self.schedule.ahead { BACKOFF_CAP_MS } else { 0 });
-        let (page, failures) = (self.schedule.page, self.schedule.failures);
-        self.schedule = Schedule { loading: true, page, failures, ..Schedule::new() };
-        self.effects.push(Effect::LoadDue { until_ms, limit: page });
-    }
-
-    /// Lets go of the intents whose parking time is over. Says whether there were any.
-    fn unpark(&mut self) -> bool {
-        let mut any = false;
-        for (id, parked) in self.parked.iter_mut() {
-            let over = parked.until_mono_ms.is_some_and(|at_ms| at_ms <= self.now.mono_ms);
-            if over && !self.runs.contains_key(id) {
-                parked.until_mono_ms = None;
-                any = true;
-            }
-        }
-        any
-    }
-
-    fn due(&mut self, page: DuePage) {
-        self.follow(page.clock);
-        let now = self.stamp().at_ms;
-        let page_len = self.schedule.page;
-        let full = page.due.len() >= page_len as usize;
-        let later = page.due.iter().filter_map(|intent| intent.due_at_ms).filter(|due_at_ms| *due_at_ms > now).min();
-        let next_due_at_ms = page.next_due_at_ms.into_iter().chain(later).min();
-        self.schedule.next_due_at_ms = next_due_at_ms;
-        self.schedule.loading = false;
-        self.schedule.failures = 0;
-        self.origins.learn_all(page.origins);
-        let mut started = 0_u32;
-        for intent in page.due {
-            if self.start_or_pass_over(&intent) {
-                started += 1;
-            }
-        }
-        self.schedule.passed_over |= full;
-        self.schedule.page = DUE_PAGE_MAX;
-        if full && started == 0 {
-            // Nothing here can run now, and it may hide what can. Looking again at the same would not help.
-            let grown = page_len.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
-            self.schedule.stale |= grown > page_len;
-            self.schedule.page = grown;
-            let soonest_ms = now.saturating_add(LOOK_AGAIN_MIN_MS);
-            self.schedule.next_due_at_ms = self.schedule.next_due_at_ms.map(|at_ms| at_ms.max(soonest_ms));
-        }
-    }
-
-    fn due_failed(&mut self) {
-        self.schedule.loading = false;
-        self.schedule.failures = self.schedule.failures.saturating_add(1);
-        let wait = backoff_ms(self.schedule.failures, self.jitter.draw()).max(100);
-        self.schedule.retry_at_mono_ms = Some(self.now.mono_ms.saturating_add(wait));
-    }
-
     fn committed(&mut self, results: Vec<(Ticket, Result<Applied, CommitError>)>, clock: Option<Observed>) {
         self.committing = false;
         if let Some(clock) = clock {
@@ -416,39 +310,6 @@ impl Engine {
     fn tell(&mut self, intent: &Shared<IntentRecord>) {
         self.changed(intent);
         self.effects.push(Effect::Nudge(intent.id.clone()));
-    }
-
-    /// The newest record of an intent is in hand: what is there to do about it needs no look at the ledger.
-    fn heed(&mut self, intent: &Shared<IntentRecord>) {
-        if intent.scope != self.settings.scope {
-            return;
-        }
-        self.offer(intent);
-        match intent.due_at_ms {
-            Some(at_ms) if at_ms <= self.stamp().at_ms => {
-                self.start_or_pass_over(intent);
-            }
-            Some(at_ms) => self.look_at(at_ms),
-            None => {}
-        }
-    }
-
-    /// The ledger is worth a look then.
-    fn look_at(&mut self, at_ms: u64) {
-        if self.schedule.loading {
-            // What is being read may be older than this.
-            self.schedule.stale = true;
-        } else {
-            let next_ms = self.schedule.next_due_at_ms;
-            self.schedule.next_due_at_ms = Some(next_ms.map_or(at_ms, |next_ms| next_ms.min(at_ms)));
-        }
-    }
-
-    /// Starts what the ledger calls due, or leaves it for when a run has ended.
-    fn start_or_pass_over(&mut self, intent: &IntentRecord) -> bool {
-        let begun = self.has_room() && self.start(intent);
-        self.schedule.passed_over |= !begun && !self.runs.contains_key(&intent.id);
-        begun
     }
 
     /// An intent as the ledger has it. One that is only watched is news if its journal has grown, or if those who

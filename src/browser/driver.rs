@@ -431,8 +431,13 @@ impl<A: App + 'static> Driver<A> {
     fn listen(self: &Rc<Self>) {
         let driver = Rc::downgrade(self);
         let woken = move |wake| {
-            feed_weak(&driver, Input::Wake(wake));
-            if let Some(driver) = driver.upgrade().filter(|_| wake == Wake::Suspended) {
+            let Some(driver) = driver.upgrade() else { return };
+            match wake {
+                Wake::Visible | Wake::Resumed => driver.store.resume(),
+                _ => {}
+            }
+            driver.feed(Input::Wake(wake));
+            if wake == Wake::Suspended {
                 driver.store.suspend();
             }
         };

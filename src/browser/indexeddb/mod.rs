@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
 
 use super::codec::{decode, member};
@@ -33,8 +34,8 @@ pub struct IndexedDb {
     name: String,
     handle: Rc<RefCell<Option<IdbDatabase>>>,
     durability: Rc<Cell<Durability>>,
-    /// Read-only transactions under way.
-    reads: RefCell<Vec<IdbTransaction>>,
+    /// Settles when a page that may be frozen goes on.
+    suspended: RefCell<Option<Rc<Deferred>>>,
 }
 
 /// What a transaction's own `durability` says (P6.1).
@@ -65,7 +66,7 @@ impl IndexedDb {
             name: name.to_owned(),
             handle: Rc::new(RefCell::new(None)),
             durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
-            reads: RefCell::default(),
+            suspended: RefCell::default(),
         };
         let database = open::open(&store.name).await?;
         store.keep(database);
@@ -94,13 +95,18 @@ impl IndexedDb {
         }
     }
 
-    /// Closes the handle of a page that may be frozen at the end of this task. It stays open for as long as a transaction of
-    /// it does, and one whose events a frozen page does not hear does not end: what only reads is aborted (hazards I5, I19).
+    /// Closes the handle of a page that may be frozen at the end of this task, and opens no other until the page goes on: with
+    /// one that a frozen page keeps, another version waits without a word (hazards I5, I19). What is under way ends first.
     pub fn suspend(&self) {
-        for read in self.reads.take() {
-            let _ = read.abort();
-        }
+        self.suspended.borrow_mut().get_or_insert_with(Rc::default);
         self.close();
+    }
+
+    /// The page goes on: what has waited for that opens another handle.
+    pub fn resume(&self) {
+        if let Some(suspended) = self.suspended.take() {
+            suspended.resolve(&JsValue::UNDEFINED);
+        }
     }
 
     fn keep(&self, database: IdbDatabase) {
@@ -109,6 +115,10 @@ impl IndexedDb {
     }
 
     async fn database(&self) -> Result<IdbDatabase, StoreError> {
+        let suspended = self.suspended.borrow().clone();
+        if let Some(suspended) = suspended {
+            let _ = JsFuture::from(suspended.promise.clone()).await;
+        }
         if let Some(database) = self.handle.borrow().as_ref() {
             return Ok(database.clone());
         }
@@ -118,7 +128,7 @@ impl IndexedDb {
     }
 
     /// A read-only transaction, to its end: `ask` makes its requests. A handle that the browser has closed throws before
-    /// anything ran, and what a freeze has ended is over when the page goes on: asked once more then (hazards I7, I8).
+    /// anything ran: opened again once (hazards I7, I8).
     async fn reading<T>(
         &self,
         shelves: &[Shelf],
@@ -130,24 +140,12 @@ impl IndexedDb {
             match database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
                 Ok(transaction) => {
                     let asked = ask(&transaction)?;
-                    if self.completes(&transaction).await {
-                        return Ok(asked);
-                    }
+                    return complete(&transaction).await.map(|()| asked);
                 }
                 Err(_) => self.close(),
             }
         }
         Err(StoreError::Unreadable)
-    }
-
-    /// Waits for a read-only transaction.
-    async fn completes(&self, transaction: &IdbTransaction) -> bool {
-        self.reads.borrow_mut().push(transaction.clone());
-        let done = Deferred::new();
-        let _listeners = transaction::listen(transaction, &done);
-        let end = transaction::within_deadline(&done).await;
-        self.reads.borrow_mut().retain(|read| JsValue::from(read) != JsValue::from(transaction));
-        end.is_ok()
     }
 }
 
@@ -273,4 +271,11 @@ fn bound(scope: &ScopeHash, low: f64, high: f64, low_open: bool) -> Result<JsVal
 fn rows(request: &IdbRequest) -> Result<Vec<JsValue>, StoreError> {
     let result = request.result().map_err(|_| StoreError::Unreadable)?;
     Ok(result.dyn_into::<Array>().map_err(|_| StoreError::Unreadable)?.to_vec())
+}
+
+/// Waits for a read-only transaction.
+async fn complete(transaction: &IdbTransaction) -> Result<(), StoreError> {
+    let done = Deferred::new();
+    let _listeners = transaction::listen(transaction, &done);
+    transaction::within_deadline(&done).await.map_err(|_| StoreError::Unreadable)
 }

@@ -67,6 +67,8 @@ impl Page {
     /// The browser stops the tab, as it does with one that has been hidden for long, or lets it go on.
     pub async fn set_frozen(&self, frozen: bool) -> Result<()> {
         self.front().await?;
+        // A tab is frozen minutes after it was last in front, and has ended by then what it does when it comes there.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let state = json!({ "state": if frozen { "frozen" } else { "active" } });
         self.driver.cdp().send_raw("Page.setWebLifecycleState", state).await?;
         Ok(())

@@ -1,7 +1,7 @@
 //! The laws that every world keeps, checked at every send and after every commit.
 
 mod records;
-mod sending;
+pub(crate) mod sending;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{RealmNo, SECOND, World};
 pub(crate) use records::{Time, agrees, alone, step_by_step};
+use sending::FirstSend;
 pub use sending::Sending;
-pub(crate) use sending::{FirstSend, Sender, may_leave};
 
 /// How long the steps from "reachable" to the send take at most, in a storm.
 const STEPS_MAX_MS: u64 = 10 * SECOND;

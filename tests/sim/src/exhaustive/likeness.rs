@@ -12,7 +12,7 @@
 //! - fences: a claim has the current one or a stale one, and a stale one stays stale;
 //! - attempts that nobody will tell any more of, but for what they say together; how many there were, since chance makes
 //!   no waits here ([`super::realm`]);
-//! - copies of the intent that a realm keeps of what it has sent: nothing is decided by them any more;
+//! - copies of the intent that a realm keeps of what it has claimed: nothing is decided by them any more;
 //! - the journal's length, versions of records, and what never changes.
 //!
 //! That this leaves out nothing of consequence is checked, not only argued: in a smaller scope every two worlds that count
@@ -39,7 +39,7 @@ use crate::world::{ORIGIN, RealmNo};
 /// Numbers from here on are moments, not lengths.
 const MOMENTS_FROM: u64 = 1_000_000_000_000;
 /// Members that decide nothing in this search, or never change.
-const LEFT_OUT: [&str; 42] = [
+const LEFT_OUT: [&str; 40] = [
     "ran_ms",
     "settings",
     "jitter",
@@ -69,7 +69,6 @@ const LEFT_OUT: [&str; 42] = [
     "watched_at_ms",
     "limit",
     "intent",
-    "history",
     "attempt",
     "failures",
     "sequence",
@@ -81,7 +80,6 @@ const LEFT_OUT: [&str; 42] = [
     "answer",
     "owner",
     "body",
-    "tries",
 ];
 
 /// What the likeness of a realm depends on besides the realm.
@@ -107,7 +105,7 @@ impl World {
             numbers,
             fence: self.intent.as_ref().map_or(0, |intent| intent.fence),
             aged: self.intent.as_ref().is_none_or(may_be_unsent)
-                || Side::BOTH.into_iter().any(|side| self.realm(side).awaits_its_submission()),
+                || Side::BOTH.into_iter().any(|side| self.realm(side).takes_it_for_unsent()),
         };
         let mirrored = [numbers[1], numbers[0]];
         let left = self.realm(Side::Left).likeness(seen(numbers));
@@ -249,10 +247,13 @@ fn kind(attempt: &Attempt, intent: &IntentRecord, seen: Seen) -> Option<String> 
 }
 
 impl Realm {
-    /// What it is yet to be told of its submission shows an intent that was never sent.
-    fn awaits_its_submission(&self) -> bool {
-        let submitted = |result: &Result<Applied, CommitError>| matches!(result, Ok(Applied::Submitted { .. }));
-        self.committed.as_ref().is_some_and(|(results, _)| results.iter().any(|(_, result)| submitted(result)))
+    /// What it is yet to be told of a transaction shows an intent that was never sent.
+    fn takes_it_for_unsent(&self) -> bool {
+        let unsent = |result: &Result<Applied, CommitError>| match result {
+            Ok(applied) => applied.intent().is_some_and(|intent| !intent.maybe_sent()),
+            Err(_) => false,
+        };
+        self.committed.as_ref().is_some_and(|(results, _)| results.iter().any(|(_, result)| unsent(result)))
     }
 
     fn likeness(&self, seen: Seen) -> u128 {
@@ -315,7 +316,15 @@ impl<'a> Rewriting<'a> {
         let rest = &self.text[self.at..];
         if rest.starts_with(b": ") {
             if rest.starts_with(b": IntentRecord {") {
-                return self.copy(seen);
+                if self.is_sent(start) {
+                    return self.copy(seen);
+                }
+                return self.out.extend_from_slice(word.as_bytes());
+            }
+            match word {
+                "history" => return self.history(),
+                "tries" => return self.tries(),
+                _ => {}
             }
             if LEFT_OUT.contains(&word) {
                 self.skip_value();
@@ -350,7 +359,29 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Of the copy of an intent, the name of its state, and when there is something to do about it: that is news.
+    /// Is the copy of an intent that stands here one that a realm has claimed, and sends?
+    fn is_sent(&self, start: usize) -> bool {
+        [&b"Flight { "[..], b"Grant { "].iter().any(|of| self.text[..start].ends_with(of))
+    }
+
+    /// Whether anything of it may have left: that is asked before the next attempt.
+    fn history(&mut self) {
+        let start = self.at;
+        self.skip_value();
+        let history = core::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
+        let left = ["state: Open", "state: Ended"].iter().any(|state| history.contains(state));
+        self.write(format_args!("left{}", left || !history.contains("folded_left: 0")));
+    }
+
+    /// Whether it is the first time.
+    fn tries(&mut self) {
+        let start = self.at;
+        self.skip_value();
+        let first = self.text[start..self.at] == *b": 0";
+        self.write(format_args!("first{first}"));
+    }
+
+    /// Of such a copy, the name of the state, and when there is something to do about it: that is news.
     fn copy(&mut self, seen: Seen) {
         let start = self.at;
         self.skip_value();

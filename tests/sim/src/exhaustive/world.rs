@@ -12,7 +12,7 @@ use super::Scope;
 use super::locks::Locks;
 use super::network::{Packet, Server};
 use super::realm::{HOURLY, Realm, Sleep};
-use crate::laws::FirstSend;
+use crate::laws::sending::FirstSend;
 use crate::ledger::Ledger;
 use crate::server::decide::End;
 use crate::world::{ATTEMPT_MS, HOUR, RealmNo};

@@ -232,15 +232,17 @@ impl<A: App + 'static> Driver<A> {
     async fn look(&self, intent: &IntentId) -> Result<(Option<Shared<IntentRecord>>, Option<LedgerClock>), Error> {
         let keys = [RecordKey::Intent(intent.clone()), RecordKey::Clock];
         let found = self.store.read(&keys).await.map_err(|_| Error::new(ErrorCode::LedgerUnreadable))?;
-        let (mut intent, mut clock) = (None, None);
-        for versioned in found {
-            match versioned.record {
-                Some(Record::Intent(record)) => intent = Some(record).filter(|it| it.scope == self.opening.scope),
-                Some(Record::Clock(now)) => clock = Some(now),
-                Some(Record::Undecodable) => return Err(ErrorCode::LedgerUnreadable.into()),
-                _ => {}
-            }
-        }
+        let mut found = found.into_iter().map(|versioned| versioned.record);
+        let intent = match found.next().flatten() {
+            Some(Record::Intent(record)) => Some(record).filter(|record| record.scope == self.opening.scope),
+            Some(Record::Undecodable) => return Err(ErrorCode::LedgerUnreadable.into()),
+            _ => None,
+        };
+        // A clock that cannot be read says nothing of the intent.
+        let clock = match found.next().flatten() {
+            Some(Record::Clock(clock)) => Some(clock),
+            _ => None,
+        };
         Ok((intent, clock))
     }
 

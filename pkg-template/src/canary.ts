@@ -19,7 +19,7 @@ interface Note {
  */
 export class Canary {
   readonly #scope: string;
-  readonly #storage = localStorageIfAny();
+  #storage = localStorageIfAny();
   readonly #noted = new Set<string>();
 
   /** `scope` is a hash. */
@@ -29,7 +29,10 @@ export class Canary {
 
   /** Says what was lost with another ledger than the one that is open, once. */
   async look(raw: RawQueue): Promise<StorageLost | null> {
+    if (raw.startedEmpty()) return { unfinished: this.#notes().map(([, { operation, reference }]) => ({ operation, reference })) };
     const ledger = (await raw.ledger()) as string | null;
+    // What is not IndexedDB goes with its notes, or is the app's own to watch.
+    if (ledger === null) this.#storage = null;
     if (this.#storage === null || ledger === null) return null;
     const known = `intento/ledger/${this.#scope}`;
     const before = this.#storage.getItem(known);

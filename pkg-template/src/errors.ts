@@ -7,7 +7,7 @@ export type ErrorCode =
   | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid'
   | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable'
   | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'unknown_intent' | 'closed' | 'ledger_full'
-  | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'ledger_unreadable' | 'storage_failed'
+  | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed'
   | 'commit_unknown' | 'engine_dead';
 
 /** Who can mend it: the calling code, the browser or its policy, the device's storage, or intento. */

@@ -6,6 +6,7 @@ import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoi
 import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
 import { shape, type PlainSettled } from './settled.js';
+import { storeCalls } from './store.js';
 import type { Authorization, IntentSnapshot, Outcome, Queue, QueueOptions } from './types.js';
 
 export { IntentoError } from './errors.js';
@@ -30,9 +31,9 @@ const open = new Map<string, Holding>();
 export async function openQueue(options: QueueOptions): Promise<Queue> {
   const plain = plainOptions(options);
   const scope = plain.scope ?? '';
-  const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, ...compared } = plain;
+  const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, store, ...compared } = plain;
   // Callbacks are compared only by whether they are there: a re-render makes new ones.
-  const given = [authorize, reconcile, prepare, decode].map((callback) => callback !== null);
+  const given = [authorize, reconcile, prepare, decode, store].map((callback) => callback !== null);
   const terms = JSON.stringify([compared, given]);
   const holding = open.get(scope);
   if (holding !== undefined) {
@@ -59,7 +60,7 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
-  const { authorize, reconcile, prepare, decode, keyAt, onOutcome, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, ...options } = plain;
   try {
     const engine = await loadEngine();
     const news = new News();
@@ -80,6 +81,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
           await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
           return true;
         },
+        ...(store === null ? {} : storeCalls(store)),
       },
     );
     canary = new Canary(raw.scopeHash());

@@ -1,7 +1,7 @@
 import { canonicalJson, isWellFormed } from './canonical-json.js';
 import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
-import type { Outcome, QueueOptions, Submission } from './types.js';
+import type { AppStore, Outcome, QueueOptions, Submission } from './types.js';
 
 /** What the engine takes: own properties only, so that a polluted prototype cannot add an option. */
 export interface PlainOptions {
@@ -15,6 +15,11 @@ export interface PlainOptions {
   attemptDeadlineMs: number | null;
   session: string | null;
   unboundCookies: boolean;
+  minDurability: string | null;
+  onUnreadable: string | null;
+  /** What the app's own store promises. */
+  storeDurability: string | null;
+  store: AppStore | null;
   authorize: QueueOptions['authorize'] | null;
   reconcile: QueueOptions['reconcile'] | null;
   prepare: QueueOptions['prepare'] | null;
@@ -30,6 +35,8 @@ export function plainOptions(options: QueueOptions): PlainOptions {
   const onOutcome = handlers(own(options, 'onOutcome'));
   const extraOrigins = own(options, 'extraOrigins') ?? [];
   if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
+  const store = own(options, 'store') ?? null;
+  if (store !== null && !isStore(store)) throw invalid('store');
   return {
     scope: text(own(options, 'scope'), 'scope'),
     contractText: contract?.text ?? null,
@@ -40,6 +47,10 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     session: text(own(options, 'session'), 'session'),
     unboundCookies: own(options, 'unboundCookies') === true,
+    minDurability: text(own(options, 'minDurability'), 'minDurability'),
+    onUnreadable: text(own(options, 'onUnreadable'), 'onUnreadable'),
+    storeDurability: store?.durability ?? null,
+    store,
     authorize: callable(own(options, 'authorize'), 'authorize'),
     reconcile: callable(own(options, 'reconcile'), 'reconcile'),
     prepare: callable(own(options, 'prepare'), 'prepare'),
@@ -47,6 +58,13 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     handled: [...onOutcome.keys()].sort(),
     onOutcome,
   };
+}
+
+/** Its methods may be inherited: an app's store is an instance of a class of its own. */
+function isStore(store: unknown): store is AppStore {
+  if (typeof store !== 'object' || store === null) return false;
+  const { durability, read, scan, commit } = store as Record<keyof AppStore, unknown>;
+  return isText(durability) && [read, scan, commit].every((method) => typeof method === 'function');
 }
 
 /** A contract as the engine takes it. Its identity is the hash of the text. Null: none was given. */

@@ -2,7 +2,7 @@ import type { RawQueue } from './core.js';
 import { asIntentoError } from './errors.js';
 import { plainSubmission } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
@@ -75,25 +75,35 @@ export class OpenQueue implements Queue {
   async intent(id: string): Promise<Intent | null> {
     const found = (await this.#ask(() => this.#raw.intent(String(id)))) as IntentSnapshot | null;
     if (found === null) return null;
-    return this.#intent(found, { created: false, durability: this.#raw.durability() as Receipt['durability'] });
+    return this.#intent(found, { created: false, durability: this.durability });
   }
 
   async adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }> {
     const scope = typeof fromScope === 'string' ? fromScope : undefined;
-    return (await this.#ask(() => this.#raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] };
+    const adopted = (await this.#ask(() => this.#raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] }[];
+    return { moved: adopted.flatMap(({ moved }) => moved), left: adopted.flatMap(({ left }) => left) };
   }
 
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void {
     if (event === 'change') return this.#news.listen(listener as (snapshot: IntentSnapshot) => void);
     let listens = true;
-    const lost = event === 'storage_lost' ? this.storageLost : null;
+    const happened = event === 'storage_lost' ? this.storageLost : this.#degraded(event);
     // It happened before anybody could listen.
-    if (lost !== null) queueMicrotask(() => listens && (listener as (lost: StorageLost) => void)(lost));
+    if (happened !== null) queueMicrotask(() => listens && (listener as (value: object) => void)(happened));
     return () => void (listens = false);
   }
 
   close(): void {
     if (this.#released()) this.#raw.close();
+  }
+
+  get durability(): Durability {
+    return this.#raw.durability() as Durability;
+  }
+
+  #degraded(event: keyof QueueEvents): QueueEvents['degraded'] | null {
+    const { durability } = this;
+    return event === 'degraded' && durability !== 'strong' ? { durability } : null;
   }
 
   #intent(snapshot: IntentSnapshot, receipt: Receipt): Intent {

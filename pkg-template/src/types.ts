@@ -90,6 +90,48 @@ export interface QueueOptions {
   probeUrl?: string;
   /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */
   attemptDeadlineMs?: number;
+  /**
+   * The least that is accepted of the place where intents are stored; below it, `openQueue` rejects with
+   * `durability_too_low`. Default `'weak'`. With `'volatile'`, intents are kept in memory where there is nothing else: they
+   * are gone with the page.
+   */
+  minDurability?: Durability;
+  /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
+  store?: AppStore;
+  /**
+   * What to do where a ledger exists and cannot be read. By default `openQueue` rejects with `ledger_unreadable`: an order
+   * may be in it. `'start-empty'` goes on without it, in the next best place, and tells what it last held of unfinished
+   * intents as {@link Queue.storageLost}: ask your server about those before anybody pays again.
+   */
+  onUnreadable?: 'start-empty';
+}
+
+/**
+ * What a stored intent is safe from. `strong`: a power cut, as far as the browser says so. `strong_relaxed`: a crash of the
+ * page or the browser; this engine does not say whether it waits for the disk. `weak` (localStorage): a reload and a crash of
+ * the page; what was stored in the last minute may be gone when the browser itself is killed. `volatile`: nothing.
+ */
+export type Durability = 'strong' | 'strong_relaxed' | 'weak' | 'volatile';
+
+/** One row of an {@link AppStore}. The text is intento's: kept and given back as it is. */
+export interface StoredRow {
+  version: number;
+  text: string;
+}
+
+/** A store that the app brings: the host of a webview, say. Rejections are failures of which nothing is known. */
+export interface AppStore {
+  /** What it promises of what it has said is committed. */
+  readonly durability: Durability;
+  /** The rows under these names, in their order; null where there is none. */
+  read(names: readonly string[]): Promise<readonly (StoredRow | null)[]>;
+  /** Every row whose name begins so, in any order. */
+  scan(prefix: string): Promise<readonly (readonly [name: string, row: StoredRow])[]>;
+  /**
+   * Writes all of `rows`, or nothing. Resolves with `true` once that is as durable as declared; with `false`, and without
+   * having written, where a name in `expectedVersions` has another version than there (0: no row).
+   */
+  commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean>;
 }
 
 export interface IntentRequest {
@@ -117,8 +159,6 @@ export interface Submission {
   /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
   expiresIn?: number | null;
 }
-
-export type Durability = 'strong' | 'strong_relaxed';
 
 export interface Receipt {
   durability: Durability;
@@ -241,10 +281,12 @@ export interface QueueEvents {
   change: IntentSnapshot;
   /** Told to whoever listens, also after the queue has opened: see {@link Queue.storageLost}. */
   storage_lost: StorageLost;
+  /** Told, once, to whoever listens where intents are stored in less than `strong`: see {@link Queue.durability}. */
+  degraded: { durability: Durability };
 }
 
 /**
- * The browser has evicted what was stored here. What of it was unfinished, as far as is remembered beside it, at most 200
+ * The browser has evicted what was stored here, or it cannot be read and the app went on without it (`onUnreadable`). What of it was unfinished, as far as is remembered beside it, at most 200
  * intents: ask your server what became of these before anybody pays again. Of what was finished nothing is known any more.
  */
 export interface StorageLost {
@@ -273,7 +315,9 @@ export interface Queue {
    * is adopted then.
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
-  /** Not null, once, where the storage of this scope was evicted since it was last open here. */
+  /** Where new intents are stored, as every receipt says. */
+  readonly durability: Durability;
+  /** Not null where the storage of this scope was evicted since it was last open here: told once. */
   readonly storageLost: StorageLost | null;
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
   close(): void;

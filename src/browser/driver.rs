@@ -6,10 +6,11 @@ use std::rc::{Rc, Weak};
 use super::channel::Channel;
 use super::clock::moment;
 use super::fetch::{self, Brought, Flight};
-use super::indexeddb::{DATABASE, IndexedDb};
+use super::indexeddb::DATABASE;
 use super::lifecycle::{Lifecycle, is_online};
 use super::locks::Locks;
 use super::sys::spawn;
+use super::tiers::Ledger;
 use super::{entropy, probe};
 use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
 use crate::core::contract::{Answer, Finding, Observation};
@@ -20,7 +21,7 @@ use crate::core::input::{Authorized, CommitError, DuePage, Input, Lock, Prepared
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
-use crate::core::record::{Record, RecordKey, Versioned};
+use crate::core::record::{Record, RecordKey, ReferenceName, Versioned};
 use crate::core::shared::Shared;
 use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Readings, Stamp};
@@ -93,9 +94,9 @@ pub type Done = Box<dyn FnOnce(Result<Applied, CommitError>)>;
 /// One realm's running queue.
 pub struct Driver<A> {
     engine: RefCell<Engine>,
-    store: IndexedDb,
+    store: Ledger,
     locks: Locks,
-    opening: Opening,
+    opening: Rc<Opening>,
     realm: RealmId,
     app: A,
     callers: RefCell<SortedMap<u64, Done>>,
@@ -107,11 +108,10 @@ pub struct Driver<A> {
 }
 
 impl<A: App + 'static> Driver<A> {
-    /// Opens the ledger and starts to drain it.
-    pub async fn open(opening: Opening, app: A) -> Result<Rc<Self>, Error> {
+    /// Starts to drain a ledger.
+    pub async fn open(opening: Rc<Opening>, store: Ledger, app: A) -> Result<Rc<Self>, Error> {
         let owner = RealmId::new(entropy::draw()?);
         let seed = entropy::draw()?.0.iter().fold(0, |seed: u64, byte| (seed << 8) ^ (seed >> 56) ^ u64::from(*byte));
-        let store = IndexedDb::open(DATABASE).await?;
         let settings = Settings {
             scope: opening.scope.clone(),
             owner: owner.clone(),
@@ -201,7 +201,7 @@ impl<A: App + 'static> Driver<A> {
         self.feed(Input::Unwatch(intent));
     }
 
-    pub fn store(&self) -> &IndexedDb {
+    pub fn store(&self) -> &Ledger {
         &self.store
     }
 
@@ -226,6 +226,13 @@ impl<A: App + 'static> Driver<A> {
     /// The intent with that id, if it is one of this scope.
     pub async fn find(&self, intent: &IntentId) -> Result<Option<Shared<IntentRecord>>, Error> {
         Ok(self.look(intent).await?.0)
+    }
+
+    /// Does the ledger know an intent of that reference?
+    pub async fn knows(&self, operation: &str, reference: &str) -> Result<bool, Error> {
+        let name = ReferenceName::new(&self.opening.scope, operation, reference);
+        let found = self.read(&RecordKey::Reference(name)).await;
+        found.map(|versioned| versioned.record.is_some()).map_err(|()| ErrorCode::LedgerUnreadable.into())
     }
 
     /// As [`find`](Self::find), and what the ledger's clock says beside it.

@@ -68,7 +68,11 @@ impl Request {
             let (request, tell) = (self.clone(), tell.clone());
             Closure::<dyn FnMut(JsValue) -> JsValue>::new(move |lock: JsValue| request.answered(&lock, &*tell))
         };
-        let end = ask(name, self.abort.as_ref(), granted.as_ref().unchecked_ref());
+        let options = match &self.abort {
+            Some(abort) => object(&[("signal", abort.signal().into())]),
+            None => object(&[("ifAvailable", JsValue::TRUE)]),
+        };
+        let end = ask(name, &options, granted.as_ref().unchecked_ref());
         // A browser that does not answer must not keep an attempt from being made.
         let silent = self.abort.is_none().then(|| {
             let (request, tell) = (self.clone(), tell.clone());
@@ -106,13 +110,10 @@ impl Request {
     }
 }
 
-/// A promise that settles when the lock is released, and rejects when it is stolen or cannot be had.
-fn ask(name: &str, abort: Option<&AbortController>, granted: &Function) -> Option<Promise> {
+/// A promise that settles when the lock is released, and rejects when it is stolen or cannot be had. `None` where there are
+/// no locks.
+pub(super) fn ask(name: &str, options: &JsValue, granted: &Function) -> Option<Promise> {
     let locks = Reflect::get(&global("navigator")?, &JsValue::from_str("locks")).ok()?;
     let request: Function = Reflect::get(&locks, &JsValue::from_str("request")).ok()?.dyn_into().ok()?;
-    let options = match abort {
-        Some(abort) => object(&[("signal", abort.signal().into())]),
-        None => object(&[("ifAvailable", JsValue::TRUE)]),
-    };
-    request.call3(&locks, &JsValue::from_str(name), &options, granted).ok()?.dyn_into().ok()
+    request.call3(&locks, &JsValue::from_str(name), options, granted).ok()?.dyn_into().ok()
 }

@@ -1,5 +1,6 @@
 //! Thin adapters to the platform: the only place that names `web_sys` and `js_sys` beside the exported surface.
 
+pub mod app_store;
 pub mod channel;
 pub mod clock;
 pub mod codec;
@@ -8,7 +9,9 @@ pub mod entropy;
 pub mod fetch;
 pub mod indexeddb;
 pub mod lifecycle;
+pub mod local_storage;
 pub mod locks;
 pub mod probe;
 pub mod sys;
+pub mod tiers;
 pub mod url;

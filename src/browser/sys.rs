@@ -2,8 +2,10 @@
 
 use core::pin::Pin;
 
-use js_sys::{Function, Promise, Reflect};
+use gloo_timers::callback::Timeout;
+use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbTransaction};
 
 #[wasm_bindgen]
@@ -116,4 +118,17 @@ impl Default for Deferred {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Calls one of the app's functions with what it takes, and waits for its answer for so long. `None`: it is not there, it
+/// threw, it answered nothing, or it was late.
+pub async fn call(function: Option<Function>, arguments: Array, deadline_ms: u32) -> Option<JsValue> {
+    let answer = function?.apply(&JsValue::UNDEFINED, &arguments).ok()?;
+    let late = Deferred::new();
+    let resolve = late.resolver();
+    let deadline = Timeout::new(deadline_ms, move || resolve(&JsValue::UNDEFINED));
+    let first = Promise::race(&Array::of2(&Promise::resolve(&answer), &late.promise));
+    let value = JsFuture::from(first).await;
+    drop(deadline);
+    value.ok().filter(|value| !value.is_undefined())
 }

@@ -126,6 +126,8 @@ codes! {
     EntropyUnavailable = "entropy_unavailable", Platform, "Run where crypto.getRandomValues works; keys are never made from weaker randomness.";
     /// IndexedDB does not exist here, or the browser refuses it.
     StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; in a webview, give the page a real base URL.";
+    /// What can be stored in here promises less than `minDurability` asks for.
+    DurabilityTooLow = "durability_too_low", Platform, "Show the customer another way to pay, or ask for less with minDurability.";
     /// A ledger exists, or may exist, and cannot be read.
     LedgerUnreadable = "ledger_unreadable", Storage, "Reload, or restart the browser; do not pay again before the ledger can be read.";
     /// The transaction was aborted: quota, or the disk. Nothing was stored by it.

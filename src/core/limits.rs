@@ -60,6 +60,16 @@ pub const COMMIT_CONFLICTS_MAX: usize = 16;
 pub const COMMIT_DEADLINE_MS: u32 = 10_000;
 /// How long opening the database may take: a frozen peer sends no event at all.
 pub const OPEN_DEADLINE_MS: u32 = 5_000;
+/// How late the weak tier's one writer may begin, counted from when it asked to; others take the store's lock from a holder
+/// only after twice that (P6.3).
+pub const SECTION_DEADLINE_MS: u32 = 2_000;
+/// How long the store's lock is kept after a write to localStorage: what one process writes the others see a moment later.
+pub const SECTION_KEPT_MS: u32 = 50;
+/// Times the weak tier asks for its store's lock before it says that it cannot be read.
+pub const SECTION_TRIES_MAX: u32 = 3;
+/// What the weak tier takes of localStorage for new work, in characters; browsers give an origin some 5 Mi of them, and the
+/// rest is for what was accepted already and for others (hazard L7).
+pub const WEAK_MAX_CHARS: usize = 2 * 1024 * 1024;
 /// Times the facts of one attempt are offered to a ledger that refuses them.
 pub const RECORD_TRIES_MAX: u32 = 12;
 

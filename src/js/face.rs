@@ -6,12 +6,11 @@ use std::rc::{Rc, Weak};
 use gloo_timers::callback::Timeout;
 use js_sys::{Array, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 use super::{errors, settled};
 use crate::browser::codec::{from_js, member, to_js};
 use crate::browser::driver::{App, Driver, News};
-use crate::browser::sys::{Deferred, object, spawn};
+use crate::browser::sys::{Deferred, call, object, spawn};
 use crate::core::contract::{Answer, Finding};
 use crate::core::effect::Outgoing;
 use crate::core::error::{Error, ErrorCode};
@@ -56,6 +55,10 @@ pub(super) struct Callbacks {
     pub(super) changed: Option<Function>,
     /// `(operation, outcome)` resolves when the handler has.
     pub(super) deliver: Option<Function>,
+    /// Of the app's own store: see [`AppStore`](crate::browser::app_store::AppStore).
+    pub(super) store_read: Option<Function>,
+    pub(super) store_scan: Option<Function>,
+    pub(super) store_commit: Option<Function>,
 }
 
 impl Callbacks {
@@ -68,15 +71,11 @@ impl Callbacks {
             decode: function("decode"),
             changed: function("changed"),
             deliver: function("deliver"),
+            store_read: function("storeRead"),
+            store_scan: function("storeScan"),
+            store_commit: function("storeCommit"),
         }
     }
-}
-
-/// Calls one of them with what it takes, and waits for its answer for so long. `None`: it is not there, it threw, it
-/// answered nothing, or it was late.
-async fn call(function: Option<Function>, arguments: Array, deadline_ms: u32) -> Option<JsValue> {
-    let answer = function?.apply(&JsValue::UNDEFINED, &arguments).ok()?;
-    within(Promise::resolve(&answer), deadline_ms).await
 }
 
 #[derive(Debug)]
@@ -314,15 +313,4 @@ async fn answer_now(driver: Rc<Driver<Face>>, intent: IntentId, answered: Rc<Def
         Ok(None) => answered.reject(&errors::plain(&Error::new(ErrorCode::UnknownIntent), &driver.stamp())),
         Err(error) => answered.reject(&errors::plain(&error, &driver.stamp())),
     }
-}
-
-/// The promise's value, if it comes in time.
-async fn within(promise: Promise, deadline_ms: u32) -> Option<JsValue> {
-    let late = Deferred::new();
-    let resolve = late.resolver();
-    let deadline = Timeout::new(deadline_ms, move || resolve(&JsValue::UNDEFINED));
-    let first = Promise::race(&js_sys::Array::of2(&promise, &late.promise));
-    let value = JsFuture::from(first).await;
-    drop(deadline);
-    value.ok().filter(|value| !value.is_undefined())
 }

@@ -1,5 +1,6 @@
 //! The exported surface, for the JavaScript face only: plain values in, plain values out, one file a class.
 
+mod drivers;
 mod errors;
 mod face;
 mod options;

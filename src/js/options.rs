@@ -2,8 +2,12 @@
 
 use std::rc::Rc;
 
+use js_sys::Function;
+
 use super::face::Callbacks;
+use crate::browser::app_store::AppStore;
 use crate::browser::driver::{Opening, Session};
+use crate::browser::tiers::Wanted;
 use crate::browser::url;
 use crate::core::change::ContractSnapshot;
 use crate::core::contract::Contract;
@@ -13,6 +17,7 @@ use crate::core::key::ContractHash;
 use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS, REASON_MAX_BYTES};
 use crate::core::record::Content;
 use crate::core::submission::{BodyKind, Destinations, ExpiresIn, Reference, StatedBody, Submission, scope_hash};
+use crate::ledger::durability::Durability;
 
 struct PlainOptions {
     scope: Option<String>,
@@ -26,6 +31,10 @@ struct PlainOptions {
     handled: Vec<String>,
     session: Option<String>,
     unbound_cookies: bool,
+    min_durability: Option<String>,
+    /// What the app's own store promises, where it brings one.
+    store_durability: Option<String>,
+    on_unreadable: Option<String>,
 }
 
 json!(read struct PlainOptions {
@@ -38,6 +47,9 @@ json!(read struct PlainOptions {
     handled: default,
     session,
     unbound_cookies: default = "unboundCookies",
+    min_durability = "minDurability",
+    store_durability = "storeDurability",
+    on_unreadable = "onUnreadable",
 });
 
 fn plain<T: FromJson>(text: &str) -> Result<T, Error> {
@@ -45,8 +57,41 @@ fn plain<T: FromJson>(text: &str) -> Result<T, Error> {
 }
 
 /// Checks the options of a queue, before anything is opened.
-pub(super) fn opening(options: &str, callbacks: &Callbacks) -> Result<Opening, Error> {
-    let plain: PlainOptions = plain(options)?;
+pub(super) fn checked(options: &str, callbacks: &Callbacks) -> Result<(Opening, Wanted), Error> {
+    let mut plain: PlainOptions = plain(options)?;
+    let store = store(plain.store_durability.take(), callbacks)?;
+    let min_durability = match plain.min_durability.take() {
+        Some(name) => durability(&name, "minDurability")?,
+        None => Durability::Weak,
+    };
+    let starts_empty = match plain.on_unreadable.as_deref() {
+        None => false,
+        Some("start-empty") => true,
+        Some(_) => return Err(Error::new(ErrorCode::OptionInvalid).detail("onUnreadable")),
+    };
+    let opening = opening(plain, callbacks)?;
+    let wanted = Wanted { scope: opening.scope.clone(), store, min_durability, starts_empty };
+    Ok((opening, wanted))
+}
+
+fn store(promises: Option<String>, callbacks: &Callbacks) -> Result<Option<AppStore>, Error> {
+    let Some(promises) = promises else { return Ok(None) };
+    let function = |function: &Option<Function>| {
+        function.clone().ok_or_else(|| Error::new(ErrorCode::OptionInvalid).detail("store"))
+    };
+    Ok(Some(AppStore {
+        durability: durability(&promises, "store.durability")?,
+        read: function(&callbacks.store_read)?,
+        scan: function(&callbacks.store_scan)?,
+        commit: function(&callbacks.store_commit)?,
+    }))
+}
+
+fn durability(name: &str, option: &str) -> Result<Durability, Error> {
+    Durability::named(name).ok_or_else(|| Error::new(ErrorCode::OptionInvalid).detail(option))
+}
+
+fn opening(plain: PlainOptions, callbacks: &Callbacks) -> Result<Opening, Error> {
     let scope = scope_hash(plain.scope.as_deref())?;
     let contract = contract_snapshot(plain.contract_text.as_deref())?;
     let base = plain.base_url.ok_or_else(|| Error::new(ErrorCode::UrlInvalid).detail("baseUrl"))?;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+use super::drivers::Drivers;
 use super::face::{Callbacks, Face};
 use super::{errors, options};
 use crate::browser::codec::to_js;
@@ -27,7 +28,7 @@ use crate::ledger::store::Store;
 #[wasm_bindgen]
 #[derive(Debug)]
 pub struct RawQueue {
-    driver: Rc<Driver<Face>>,
+    drivers: Rc<Drivers>,
     base_url: String,
 }
 
@@ -35,15 +36,9 @@ pub struct RawQueue {
 #[wasm_bindgen(js_name = openRawQueue)]
 pub fn open_raw_queue(plain_options: String, base_url: String, callbacks: JsValue) -> Promise {
     promise_of(Box::pin(async move {
-        let opened = async {
-            let callbacks = Callbacks::of(&callbacks);
-            let opening = options::opening(&plain_options, &callbacks)?;
-            let face = Face::new(opening.scope.clone(), callbacks);
-            Driver::open(opening, face).await
-        };
-        let driver = opened.await.map_err(|error: Error| errors::plain(&error, &no_stamp()))?;
-        driver.app().attach(&driver);
-        Ok(RawQueue { driver, base_url }.into())
+        let drivers = Drivers::open(&plain_options, Callbacks::of(&callbacks)).await;
+        let drivers = drivers.map_err(|error| errors::plain(&error, &no_stamp()))?;
+        Ok(RawQueue { drivers: Rc::new(drivers), base_url }.into())
     }))
 }
 
@@ -53,14 +48,25 @@ impl RawQueue {
     /// whose body is no text.
     pub fn submit(&self, submission: String, bytes: Option<Vec<u8>>) -> Promise {
         let submission = options::submission(&submission, bytes, &self.base_url);
-        self.asking(|done| self.driver.submit(submission?, done))
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            let submission = submission?;
+            let driver = drivers.of_reference(&submission).await?;
+            let (promise, done) = promised(&driver);
+            driver.submit(submission, done).map(|()| promise.into())
+        }))
     }
 
     /// As [`submit`](Self::submit): a successor of an intent that ended without an effect.
     pub fn replace(&self, predecessor: String, reason: String, submission: String, bytes: Option<Vec<u8>>) -> Promise {
         let submission = options::submission(&submission, bytes, &self.base_url);
-        let reason = options::reason(reason);
-        self.asking(|done| self.driver.replace(IntentId::from(predecessor), reason?, submission?, done))
+        let (reason, predecessor) = (options::reason(reason), IntentId::from(predecessor));
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            let driver = drivers.of_intent(&predecessor).await?;
+            let (promise, done) = promised(&driver);
+            driver.replace(predecessor, reason?, submission?, done).map(|()| promise.into())
+        }))
     }
 
     /// Resolves with the snapshot once the intent may run again.
@@ -90,45 +96,56 @@ impl RawQueue {
         self.steering(Change::Cancel(intent.clone()), intent)
     }
 
-    /// Resolves with `{ moved, left }`, the snapshots of another scope's intents that are this one's now, and of those
-    /// that may have been sent under the other.
+    /// Resolves with a `{ moved, left }` for each ledger: the snapshots of another scope's intents that are this one's now, and
+    /// of those that may have been sent under the other.
     pub fn adopt(&self, from: Option<String>) -> Promise {
-        let driver = self.driver.clone();
+        let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
             let from = scope_hash(from.as_deref())?;
-            let listed = listed(&driver, &from).await?;
-            if listed.len() > ADOPT_MAX || from == *driver.scope() {
-                return Err(Error::new(ErrorCode::OptionInvalid).detail("fromScope"));
+            let adopted = js_sys::Array::new();
+            for driver in drivers.all() {
+                let listed = listed(driver, &from).await?;
+                if listed.len() > ADOPT_MAX || from == *driver.scope() {
+                    return Err(Error::new(ErrorCode::OptionInvalid).detail("fromScope"));
+                }
+                let intents = listed.into_iter().map(|intent| intent.id.clone()).collect();
+                let change = Change::Adopt(Adopt { from: from.clone(), to: driver.scope().clone(), intents });
+                adopted.push(&steer(driver, change));
             }
-            let intents = listed.into_iter().map(|intent| intent.id.clone()).collect();
-            let change = Change::Adopt(Adopt { from, to: driver.scope().clone(), intents });
-            Ok(steer(&driver, change))
+            Ok(Promise::all(&adopted).into())
         }))
     }
 
     /// Resolves when the intent has ended or is held, or with what is known after `within_ms`.
     pub fn settled(&self, intent: String, within_ms: Option<f64>) -> Promise {
-        if let Err(error) = self.alive() {
-            return Promise::reject(&self.plain(&error));
-        }
         let within_ms = within_ms.map_or(SETTLED_WITHIN_MS, |ms| ms.clamp(0.0, TIMER_MAX_MS as f64) as u32);
-        self.driver.app().wait(&self.driver, IntentId::from(intent), within_ms)
+        let (drivers, intent) = (self.drivers.clone(), IntentId::from(intent));
+        self.answering(Box::pin(async move {
+            let driver = drivers.of_intent(&intent).await?;
+            Ok(driver.app().wait(&driver, intent, within_ms).into())
+        }))
     }
 
     /// Resolves with the snapshots of this scope, in the order of submission.
     pub fn intents(&self) -> Promise {
-        let driver = self.driver.clone();
+        let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
-            let listed = listed(&driver, driver.scope()).await?;
-            Ok(snapshots(&listed, &driver.stamp()))
+            let mut all = Vec::new();
+            for driver in drivers.all() {
+                let now = driver.stamp();
+                all.extend(listed(driver, driver.scope()).await?.iter().map(|intent| Snapshot::of(intent, &now)));
+            }
+            all.sort_by_key(|snapshot| snapshot.created_at);
+            Ok(to_js(&all))
         }))
     }
 
     /// Resolves with one snapshot, or null where this scope has no such intent.
     pub fn intent(&self, intent: String) -> Promise {
-        let driver = self.driver.clone();
+        let (drivers, intent) = (self.drivers.clone(), IntentId::from(intent));
         self.answering(Box::pin(async move {
-            let found = driver.find(&IntentId::from(intent)).await?;
+            let driver = drivers.of_intent(&intent).await?;
+            let found = driver.find(&intent).await?;
             Ok(to_js(&found.map(|intent| Snapshot::of(&intent, &driver.stamp()))))
         }))
     }
@@ -136,42 +153,42 @@ impl RawQueue {
     /// Resolves with the name that the ledger was given when it was made, or null: one that the browser has evicted, and that
     /// was made again, has another (hazard I15).
     pub fn ledger(&self) -> Promise {
-        let driver = self.driver.clone();
-        self.answering(Box::pin(
-            async move { Ok(driver.store().ledger_name().await.map_or(JsValue::NULL, JsValue::from)) },
-        ))
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            Ok(drivers.newest().store().name().await.map_or(JsValue::NULL, JsValue::from))
+        }))
     }
 
     /// The scope's hash.
     #[wasm_bindgen(js_name = scopeHash)]
     pub fn scope_hash(&self) -> String {
-        self.driver.scope().0.to_string()
+        self.drivers.newest().scope().0.to_string()
     }
 
-    /// What the newest transaction was: `strong` or `strong_relaxed`.
+    /// What the ledger promises: `strong`, `strong_relaxed`, `weak` or `volatile`.
     pub fn durability(&self) -> String {
-        self.driver.store().durability().as_str().to_owned()
+        self.drivers.newest().store().durability().as_str().to_owned()
+    }
+
+    /// Was there a ledger that could not be read, and did the app go on without it (P6.2)?
+    #[wasm_bindgen(js_name = startedEmpty)]
+    pub fn started_empty(&self) -> bool {
+        self.drivers.started_empty
     }
 
     /// Stops sending from here. Idempotent.
     pub fn close(&self) {
-        self.driver.close();
-        self.driver.app().dismiss(&self.driver);
-    }
-
-    /// Asks for a change in this very task; resolves with what it did.
-    fn asking(&self, ask: impl FnOnce(Done) -> Result<(), Error>) -> Promise {
-        let (promise, done) = promised(&self.driver);
-        match self.alive().and_then(|()| ask(done)) {
-            Ok(()) => promise,
-            Err(error) => Promise::reject(&self.plain(&error)),
+        for driver in self.drivers.all() {
+            driver.close();
+            driver.app().dismiss(driver);
         }
     }
 
     /// Asks for a change of one of this scope's intents; resolves with its snapshot afterwards.
     fn steering(&self, change: Change, intent: IntentId) -> Promise {
-        let driver = self.driver.clone();
+        let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
+            let driver = drivers.of_intent(&intent).await?;
             // Another scope's intent is not this queue's to change (law 9).
             let found = driver.find(&intent).await?.ok_or(ErrorCode::UnknownIntent)?;
             if matches!(change, Change::Reconcile(_)) && !driver.can_reconcile(&found) {
@@ -183,7 +200,7 @@ impl RawQueue {
 
     /// A promise of what a future will say, unless the queue is closed.
     fn answering(&self, answer: Pin<Box<dyn Future<Output = Result<JsValue, Error>>>>) -> Promise {
-        let (driver, alive) = (self.driver.clone(), self.alive());
+        let (driver, alive) = (self.drivers.newest().clone(), self.alive());
         promise_of(Box::pin(async move {
             let answer = match alive {
                 Ok(()) => answer.await,
@@ -194,11 +211,11 @@ impl RawQueue {
     }
 
     fn alive(&self) -> Result<(), Error> {
-        if self.driver.is_closed() { Err(ErrorCode::Closed.into()) } else { Ok(()) }
+        if self.drivers.newest().is_closed() { Err(ErrorCode::Closed.into()) } else { Ok(()) }
     }
 
     fn plain(&self, error: &Error) -> JsValue {
-        errors::plain(error, &self.driver.stamp())
+        errors::plain(error, &self.drivers.newest().stamp())
     }
 }
 

@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use crate::core::intent::IntentRecord;
-use crate::core::json::{FromJson, from_stored, to_text};
-use crate::core::record::{Record, RecordKey};
+use crate::core::json::{FromJson, from_stored, json, to_text};
+use crate::core::record::{Record, RecordKey, Versioned};
 
 /// The format that this build writes. A record of another format is kept and not read.
 pub const FORMAT: u32 = 1;
@@ -167,6 +167,32 @@ impl Row {
             head_reference: intent.head_reference.clone(),
             ..self
         }
+    }
+}
+
+/// A row of a tier that has no columns: one text a record.
+struct Packed {
+    v: u32,
+    version: u64,
+    checksum: String,
+    record: String,
+}
+
+json!(struct Packed { v, version, checksum, record });
+
+/// What a tier without columns keeps under a record's name. `None`: a record that was not read is not written.
+pub fn pack(key: &RecordKey, version: u64, record: &Record) -> Option<String> {
+    let Row { v, version, checksum, record, .. } = Row::new(key, version, record)?;
+    Some(to_text(&Packed { v, version, checksum, record }))
+}
+
+/// What was found under a key, from what [`pack`] made of it. Text that is none of that is [`Record::Undecodable`].
+pub fn unpack(key: &RecordKey, text: &str) -> Versioned {
+    match from_stored::<Packed>(text) {
+        Ok(Packed { v, version, checksum, record }) => {
+            Versioned { version, record: Some(Record::from_row(key, v, &record, &checksum)) }
+        }
+        Err(_) => Versioned { version: 1, record: Some(Record::Undecodable) },
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use super::format::Shelf;
+use super::scan;
 use super::store::{Store, StoreError};
 use crate::core::input::DuePage;
 use crate::core::intent::IntentRecord;
@@ -56,20 +57,6 @@ impl MemoryStore {
         let all = [intents, payloads, journal, contracts, meta].into_iter().flatten();
         all.map(|(key, held)| (key.clone(), held.clone())).collect()
     }
-
-    fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: fn(&IntentRecord) -> Option<u64>) -> DuePage {
-        let (mut due, mut next_due_at_ms) = (Vec::new(), None);
-        for intent in intents(&self.shelves.borrow()).filter(|intent| intent.scope == *scope) {
-            match at(intent) {
-                Some(at_ms) if at_ms <= until_ms => due.push(intent.clone()),
-                later => next_due_at_ms = next_due_at_ms.into_iter().chain(later).min(),
-            }
-        }
-        due.sort_by_key(|intent| (at(intent), intent.sequence));
-        let beyond = due.get(limit as usize).and_then(|intent| at(intent));
-        due.truncate(limit as usize);
-        DuePage { due, next_due_at_ms: beyond.or(next_due_at_ms), ..DuePage::default() }
-    }
 }
 
 impl Store for MemoryStore {
@@ -97,19 +84,15 @@ impl Store for MemoryStore {
     }
 
     async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        Ok(self.page(scope, until_ms, limit, |intent| intent.due_at_ms))
+        Ok(scan::page(intents(&self.shelves.borrow()), scope, until_ms, limit, scan::due_at))
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        Ok(self.page(scope, until_ms, limit, |intent| intent.delivery.due_at_ms))
+        Ok(scan::page(intents(&self.shelves.borrow()), scope, until_ms, limit, scan::inbox_at))
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        let shelves = self.shelves.borrow();
-        let mut all: Vec<_> = intents(&shelves).filter(|intent| intent.scope == *scope).cloned().collect();
-        all.sort_by_key(|intent| intent.sequence);
-        all.truncate(limit as usize);
-        Ok(all)
+        Ok(scan::list(intents(&self.shelves.borrow()), scope, limit))
     }
 }
 

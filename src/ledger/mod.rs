@@ -4,6 +4,8 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic))]
 
 pub mod batch;
+pub mod durability;
 pub mod format;
 pub mod memory;
+pub mod scan;
 pub mod store;

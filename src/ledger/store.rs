@@ -43,6 +43,11 @@ pub struct Transacted {
     pub clock: Option<Observed>,
 }
 
+impl Transacted {
+    /// No change, and nothing seen.
+    pub const NOTHING: Self = Self { results: Vec::new(), clock: None };
+}
+
 /// A ledger tier.
 pub trait Store {
     /// The records under these keys, in order; [`Versioned::ABSENT`] where there is none.

@@ -1,11 +1,12 @@
 //! The IndexedDB ledger beyond what every store does: its handles, its second belt, and what it cannot read.
 
-use intento::browser::indexeddb::{Durability, IndexedDb};
+use intento::browser::indexeddb::IndexedDb;
 use intento::core::change::Applied;
 use intento::core::intent::State;
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::record::{Record, RecordKey, ReferenceName, Writes};
 use intento::core::shared::Shared;
+use intento::ledger::durability::Durability;
 use intento::ledger::store::{Store, StoreError};
 use js_sys::{Array, Promise};
 use wasm_bindgen::JsValue;

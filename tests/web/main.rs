@@ -10,7 +10,9 @@ mod page;
 mod session;
 mod spy;
 mod store_contract;
+mod tiers;
 #[path = "../vectors/mod.rs"]
 mod vectors;
+mod weak;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

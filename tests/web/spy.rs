@@ -2,7 +2,7 @@
 //! call goes through to the real thing, unless a test asks for an abort, or for an answer where there is no API.
 
 use js_sys::Reflect;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
 
 const INSTALL: &str = r#"
 (() => {
@@ -117,4 +117,27 @@ pub(crate) fn eval(source: &str) -> JsValue {
 
 pub(crate) fn member(object: &JsValue, name: &str) -> JsValue {
     Reflect::get(object, &JsValue::from_str(name)).unwrap()
+}
+
+/// A global that is another one, until this is dropped.
+pub(crate) struct Replaced {
+    name: &'static str,
+    was: JsValue,
+}
+
+impl Replaced {
+    /// `descriptor` is that of the property, as JavaScript without its braces.
+    pub(crate) fn global(name: &'static str, descriptor: &str) -> Self {
+        // Members of the global object are its own: deleted, they are gone.
+        let was = eval(&format!("Object.getOwnPropertyDescriptor(globalThis, '{name}')"));
+        eval(&format!("Object.defineProperty(globalThis, '{name}', {{ configurable: true, {descriptor} }})"));
+        Self { name, was }
+    }
+}
+
+impl Drop for Replaced {
+    fn drop(&mut self) {
+        let global = js_sys::global();
+        js_sys::Object::define_property(&global, &JsValue::from_str(self.name), self.was.unchecked_ref());
+    }
 }

@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::rc::Rc;
 
+use intento::browser::app_store::AppStore;
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
 use intento::core::contract::{Contract, Method};
 use intento::core::intent::Request;
@@ -11,11 +12,14 @@ use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, R
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Reading, Readings};
+use intento::ledger::durability::Durability;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
+use wasm_bindgen::JsCast;
 use wasm_bindgen_test::wasm_bindgen_test;
 
-use crate::ledger;
+use crate::spy::{eval, member};
+use crate::{ledger, weak};
 
 /// Tries the whole contract on one store: a name, and what opens an empty store for the test of that name.
 macro_rules! keeps_the_contract {
@@ -40,6 +44,8 @@ macro_rules! keeps_the_contract {
 
 keeps_the_contract!(in_memory, |_| ready(MemoryStore::new()));
 keeps_the_contract!(in_indexeddb, ledger::fresh);
+keeps_the_contract!(in_local_storage, weak::fresh);
+keeps_the_contract!(in_an_app_s_own, |_| ready(app_store()));
 
 pub(crate) async fn one_reference_in_one_batch_is_one_intent(store: &impl Store) {
     let batch = [change(1, "order-1", 5), change(2, "order-1", 5), change(3, "order-1", 6)];
@@ -120,6 +126,28 @@ pub(crate) async fn a_list_is_in_the_order_of_submission_and_no_longer_than_aske
     let listed = store.list(&ScopeHash::of("ledger-test"), 2).await.unwrap();
     let references: Vec<Option<&str>> = listed.iter().map(|intent| intent.reference.as_deref()).collect();
     assert_eq!(references, [Some("order-3"), Some("order-1")]);
+}
+
+/// The least that an app's store can be: rows by name, compared and put in one synchronous step.
+fn app_store() -> AppStore {
+    let store = eval(
+        "(() => {
+            const rows = new Map();
+            return {
+                read: async (names) => JSON.stringify(JSON.parse(names).map((name) => rows.get(name) ?? null)),
+                scan: async (prefix) => JSON.stringify([...rows].filter(([name]) => name.startsWith(prefix))),
+                commit: async (versions, texts) => {
+                    const version = (name) => (rows.has(name) ? JSON.parse(rows.get(name)).version : 0);
+                    if (JSON.parse(versions).some(([name, expected]) => version(name) !== expected)) return false;
+                    for (const [name, text] of JSON.parse(texts)) rows.set(name, text);
+                    return true;
+                },
+            };
+        })()",
+    );
+    let function = |name| member(&store, name).unchecked_into();
+    let durability = Durability::Strong;
+    AppStore { durability, read: function("read"), scan: function("scan"), commit: function("commit") }
 }
 
 pub(crate) const READING: Reading = Reading::alone(1_700_000_000_000);

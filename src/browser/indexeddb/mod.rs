@@ -14,7 +14,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
 
 use super::codec::{decode, member};
-use super::sys::Deferred;
+use super::sys::{Deferred, object};
 use crate::core::change::Change;
 use crate::core::error::ErrorCode;
 use crate::core::input::DuePage;
@@ -24,6 +24,7 @@ use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
 use crate::core::time::Readings;
+use crate::ledger::durability::Durability;
 use crate::ledger::format::Shelf;
 use crate::ledger::store::{Store, StoreError, Transacted};
 
@@ -38,54 +39,64 @@ pub struct IndexedDb {
     suspended: RefCell<Option<Rc<Deferred>>>,
 }
 
-/// What a transaction's own `durability` says (P6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// Strict: flushed to the disk before `complete`.
-    Strong,
-    /// The engine has no such option.
-    StrongRelaxed,
-}
-
-impl Durability {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Strong => "strong",
-            Self::StrongRelaxed => "strong_relaxed",
-        }
-    }
-}
-
 /// The name of the database that apps use.
 pub const DATABASE: &str = "intento";
+
+/// The id of the row that is only written to see that it is there.
+const PROBE: &str = "probe";
 
 impl IndexedDb {
     /// Opens, or creates, the ledger of that name.
     pub async fn open(name: &str) -> Result<Self, ErrorCode> {
+        Ok(Self::of(name, open::open(name).await?))
+    }
+
+    /// Opens the ledger of that name if there is one.
+    pub async fn open_existing(name: &str) -> Result<Option<Self>, ErrorCode> {
+        Ok(open::open_existing(name).await?.map(|database| Self::of(name, database)))
+    }
+
+    fn of(name: &str, database: IdbDatabase) -> Self {
         let store = Self {
             name: name.to_owned(),
             handle: Rc::new(RefCell::new(None)),
             durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
             suspended: RefCell::default(),
         };
-        let database = open::open(&store.name).await?;
         store.keep(database);
-        Ok(store)
+        store
     }
 
-    /// What the newest transaction was.
+    /// Writes and reads back, to learn what a transaction promises here. Where the write fails nothing is learned: what is
+    /// stored can still be read, and what is submitted is refused by its own transaction.
+    pub async fn probe(&self) {
+        let wanted = JsValue::from_f64(js_sys::Math::random());
+        let row = object(&[("id", JsValue::from_str(PROBE)), ("written", wanted.clone())]);
+        if self.run(transaction::Work::Probe { row }).await.is_ok()
+            && self.member_of(PROBE, "written").await != Some(wanted)
+        {
+            self.durability.set(Durability::Volatile);
+        }
+    }
+
+    /// What the newest transaction was (P6.1).
     pub fn durability(&self) -> Durability {
         self.durability.get()
     }
 
     /// The name that this ledger was given when it was made; `None` where it has none, or cannot be asked.
     pub async fn ledger_name(&self) -> Option<String> {
+        self.member_of(open::CANARY, "name").await?.as_string()
+    }
+
+    /// A member of a row that is no record.
+    async fn member_of(&self, id: &str, name: &str) -> Option<JsValue> {
         let ask = |transaction: &IdbTransaction| {
             let shelf = transaction.object_store(Shelf::Meta.name());
-            shelf.and_then(|shelf| shelf.get(&JsValue::from_str(open::CANARY))).map_err(|_| StoreError::Unreadable)
+            shelf.and_then(|shelf| shelf.get(&JsValue::from_str(id))).map_err(|_| StoreError::Unreadable)
         };
         let request = self.reading(&[Shelf::Meta], ask).await.ok()?;
-        member(&request.result().ok()?, "name")?.as_string()
+        member(&request.result().ok()?, name)
     }
 
     /// Closes the handle; the next use opens another.

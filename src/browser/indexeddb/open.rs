@@ -27,6 +27,15 @@ const VERSION: u32 = 1;
 /// Opens the ledger. `storage_unavailable` only where IndexedDB is structurally absent; everything else that goes
 /// wrong is `ledger_unreadable`, because a ledger may be there (P6.2).
 pub(super) async fn open(name: &str) -> Result<IdbDatabase, ErrorCode> {
+    open_or(name, true).await?.ok_or(ErrorCode::LedgerUnreadable)
+}
+
+/// As [`open`], but makes none where there is none.
+pub(super) async fn open_existing(name: &str) -> Result<Option<IdbDatabase>, ErrorCode> {
+    open_or(name, false).await
+}
+
+async fn open_or(name: &str, create: bool) -> Result<Option<IdbDatabase>, ErrorCode> {
     let factory: IdbFactory = match global("indexedDB") {
         Some(factory) => factory.unchecked_into(),
         None => return Err(ErrorCode::StorageUnavailable),
@@ -35,14 +44,16 @@ pub(super) async fn open(name: &str) -> Result<IdbDatabase, ErrorCode> {
         "SecurityError" => ErrorCode::StorageUnavailable,
         _ => ErrorCode::LedgerUnreadable,
     })?;
-    match settle(&request).await {
-        Ok(database) => check_shelves(database),
+    match settle(&request, create).await {
+        Ok(database) => check_shelves(database).map(Some),
         // A later build opened it with a greater version: whatever that is, the shelves may still be there.
         Err(name_of) if name_of == "VersionError" => {
             let request = factory.open(name).map_err(|_| ErrorCode::LedgerUnreadable)?;
-            let database = settle(&request).await.map_err(|_| ErrorCode::LedgerUnreadable)?;
-            check_shelves(database)
+            let database = settle(&request, create).await.map_err(|_| ErrorCode::LedgerUnreadable)?;
+            check_shelves(database).map(Some)
         }
+        // Its making was aborted, below.
+        Err(name_of) if name_of == "AbortError" && !create => Ok(None),
         Err(name_of) if name_of == "SecurityError" => Err(ErrorCode::StorageUnavailable),
         Err(_) => Err(ErrorCode::LedgerUnreadable),
     }
@@ -66,16 +77,18 @@ pub(super) fn drop_when_closed(database: &IdbDatabase, kept: &Rc<RefCell<Option<
     forget.forget();
 }
 
-async fn settle(request: &IdbOpenDbRequest) -> Result<IdbDatabase, String> {
+async fn settle(request: &IdbOpenDbRequest, create: bool) -> Result<IdbDatabase, String> {
     let done = Rc::new(Deferred::new());
     let upgrade = {
         let request = request.clone();
         Closure::<dyn FnMut()>::new(move || {
-            let created =
-                request.result().map(JsCast::unchecked_into::<IdbDatabase>).and_then(|db| create_shelves(&db));
-            if created.is_err()
-                && let Some(transaction) = request.transaction()
-            {
+            let created = create
+                && request
+                    .result()
+                    .map(JsCast::unchecked_into::<IdbDatabase>)
+                    .and_then(|db| create_shelves(&db))
+                    .is_ok();
+            if !created && let Some(transaction) = request.transaction() {
                 let _ = transaction.abort();
             }
         })

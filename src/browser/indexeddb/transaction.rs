@@ -11,7 +11,6 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
 
-use super::Durability;
 use crate::browser::codec::{decode, encode};
 use crate::browser::sys::{Deferred, DurableDatabase, DurableTransaction, object};
 use crate::core::change::Change;
@@ -19,6 +18,7 @@ use crate::core::limits::COMMIT_DEADLINE_MS;
 use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Writes};
 use crate::core::time::Readings;
 use crate::ledger::batch::{Decided, decide};
+use crate::ledger::durability::Durability;
 use crate::ledger::format::Shelf;
 use crate::ledger::store::{StoreError, Transacted};
 
@@ -28,6 +28,8 @@ pub(super) enum Work {
     Decide { changes: Vec<Change>, readings: Readings },
     /// Write what was decided elsewhere, if what it was decided on is unchanged.
     Commit { expected: ExpectedVersions, writes: Writes },
+    /// Write a row that no decision reads.
+    Probe { row: JsValue },
 }
 
 #[derive(Debug)]
@@ -105,6 +107,13 @@ impl Session {
             Work::Decide { .. } => self.go_on(),
             Work::Commit { expected, .. } if expected.is_empty() => self.go_on(),
             Work::Commit { expected, .. } => self.read(expected.keys().cloned().collect()),
+            Work::Probe { row } => {
+                let shelf = self.transaction.object_store(Shelf::Meta.name());
+                match shelf.and_then(|shelf| shelf.put(row)) {
+                    Ok(_) => *self.outcome.borrow_mut() = Some(Ok(Transacted::NOTHING)),
+                    Err(_) => self.give_up(StoreError::Aborted),
+                }
+            }
         }
     }
 
@@ -154,9 +163,10 @@ impl Session {
                     return self.give_up(StoreError::Conflict);
                 }
                 if self.write(&overlay, writes) {
-                    *self.outcome.borrow_mut() = Some(Ok(Transacted { results: Vec::new(), clock: None }));
+                    *self.outcome.borrow_mut() = Some(Ok(Transacted::NOTHING));
                 }
             }
+            Work::Probe { .. } => {}
         }
     }
 

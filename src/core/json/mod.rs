@@ -382,11 +382,17 @@ impl<T: FromJson> FromJson for Option<T> {
     }
 }
 
-impl<T: ToJson> ToJson for Vec<T> {
+impl<T: ToJson> ToJson for [T] {
     fn write(&self, out: &mut Writer) {
         out.plain("[");
         self.iter().for_each(|item| item.write(out));
         out.close(']');
+    }
+}
+
+impl<T: ToJson> ToJson for Vec<T> {
+    fn write(&self, out: &mut Writer) {
+        self.as_slice().write(out);
     }
 }
 

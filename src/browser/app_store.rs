@@ -1,0 +1,120 @@
+//! A store that the app brings: a native host's, say. It keeps texts under names and compares versions; what it promises of
+//! them it declares itself.
+
+use js_sys::{Array, Function};
+use wasm_bindgen::JsValue;
+
+use super::codec::from_js;
+use super::sys::call;
+use crate::core::input::DuePage;
+use crate::core::intent::IntentRecord;
+use crate::core::json::{ToJson, to_text};
+use crate::core::key::{IntentId, ScopeHash};
+use crate::core::limits::COMMIT_DEADLINE_MS;
+use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
+use crate::core::shared::Shared;
+use crate::ledger::durability::Durability;
+use crate::ledger::format::{Shelf, pack, unpack};
+use crate::ledger::scan::{self, At};
+use crate::ledger::store::{Store, StoreError};
+
+/// The app's functions, as the JavaScript face wraps them: JSON text in and out.
+#[derive(Clone, Debug)]
+pub struct AppStore {
+    pub durability: Durability,
+    /// `(names)` answers `(text | null)[]`.
+    pub read: Function,
+    /// `(prefix)` answers `[name, text][]`.
+    pub scan: Function,
+    /// `([name, version][], [name, text][])` answers `true`, or `false` where a version is another.
+    pub commit: Function,
+}
+
+impl AppStore {
+    async fn texts(&self, names: &[String]) -> Result<Vec<Option<String>>, StoreError> {
+        let answer = call(Some(self.read.clone()), Array::of1(&json(names)), COMMIT_DEADLINE_MS).await;
+        let texts: Option<Vec<Option<String>>> = answer.and_then(|answer| from_js(&answer));
+        texts.filter(|texts| texts.len() == names.len()).ok_or(StoreError::Unreadable)
+    }
+
+    async fn intents(&self) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        let prefix = [Shelf::Intents.name(), "/"].concat();
+        let asked = Array::of1(&JsValue::from_str(&prefix));
+        let answer = call(Some(self.scan.clone()), asked, COMMIT_DEADLINE_MS).await;
+        let rows: Option<Vec<(String, String)>> = answer.and_then(|answer| from_js(&answer));
+        let readable = rows.ok_or(StoreError::Unreadable)?.into_iter().filter_map(|(name, text)| {
+            let id = IntentId::from(name.strip_prefix(&prefix)?);
+            match unpack(&RecordKey::Intent(id), &text).record {
+                Some(Record::Intent(intent)) => Some(intent),
+                _ => None,
+            }
+        });
+        Ok(readable.collect())
+    }
+
+    async fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: At) -> Result<DuePage, StoreError> {
+        Ok(scan::page(self.intents().await?.iter(), scope, until_ms, limit, at))
+    }
+}
+
+impl Store for AppStore {
+    async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
+        let names: Vec<String> = keys.iter().map(name_of).collect();
+        let texts = self.texts(&names).await?;
+        let found = keys.iter().zip(texts).map(|(key, text)| match text {
+            Some(text) => unpack(key, &text),
+            None => Versioned::ABSENT,
+        });
+        Ok(found.collect())
+    }
+
+    async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
+        let version = |key: &RecordKey| expected.get(key).copied().unwrap_or_default();
+        let mut rows = Vec::with_capacity(writes.len());
+        for (key, record) in writes.iter() {
+            let text = pack(key, version(key).saturating_add(1), record).ok_or(StoreError::Aborted)?;
+            rows.push((name_of(key), text));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let versions: Vec<(String, u64)> = expected.iter().map(|(key, version)| (name_of(key), *version)).collect();
+        let asked = Array::of2(&json(&versions), &json(&rows));
+        let answer = call(Some(self.commit.clone()), asked, COMMIT_DEADLINE_MS).await;
+        match answer.and_then(|answer| answer.as_bool()) {
+            Some(true) => Ok(()),
+            Some(false) => Err(StoreError::Conflict),
+            None => self.fate(&rows).await,
+        }
+    }
+
+    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        self.page(scope, until_ms, limit, scan::due_at).await
+    }
+
+    async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+        self.page(scope, until_ms, limit, scan::inbox_at).await
+    }
+
+    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        Ok(scan::list(self.intents().await?.iter(), scope, limit))
+    }
+}
+
+impl AppStore {
+    /// What became of a commit of which nothing was heard, or that threw (P1.2): it is in if all of it is there.
+    async fn fate(&self, rows: &[(String, String)]) -> Result<(), StoreError> {
+        let names: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
+        let found = self.texts(&names).await.map_err(|_| StoreError::Unknown)?;
+        let is_in = found.iter().zip(rows).all(|(found, (_, text))| found.as_ref() == Some(text));
+        if is_in { Ok(()) } else { Err(StoreError::Unknown) }
+    }
+}
+
+fn name_of(key: &RecordKey) -> String {
+    [key.shelf().name(), "/", &key.name()].concat()
+}
+
+fn json<T: ToJson + ?Sized>(value: &T) -> JsValue {
+    JsValue::from_str(&to_text(value))
+}

@@ -1,0 +1,52 @@
+//! The queries of a tier that has no index: it goes through all of its intents.
+
+use crate::core::input::DuePage;
+use crate::core::intent::IntentRecord;
+use crate::core::key::ScopeHash;
+use crate::core::shared::Shared;
+
+/// Where on the ledger clock an intent is looked for: when it is due, or when its outcome is.
+pub type At = fn(&IntentRecord) -> Option<u64>;
+
+/// When an intent is due to run.
+pub fn due_at(intent: &IntentRecord) -> Option<u64> {
+    intent.due_at_ms
+}
+
+/// When an intent's outcome is due for the app.
+pub fn inbox_at(intent: &IntentRecord) -> Option<u64> {
+    intent.delivery.due_at_ms
+}
+
+/// Those of a scope that are due up to `until_ms`, the earliest first, and when the next one is.
+pub fn page<'a>(
+    intents: impl Iterator<Item = &'a Shared<IntentRecord>>,
+    scope: &ScopeHash,
+    until_ms: u64,
+    limit: u32,
+    at: At,
+) -> DuePage {
+    let (mut due, mut next_due_at_ms) = (Vec::new(), None);
+    for intent in intents.filter(|intent| intent.scope == *scope) {
+        match at(intent) {
+            Some(at_ms) if at_ms <= until_ms => due.push(intent.clone()),
+            later => next_due_at_ms = next_due_at_ms.into_iter().chain(later).min(),
+        }
+    }
+    due.sort_by_key(|intent| (at(intent), intent.sequence));
+    let beyond = due.get(limit as usize).and_then(|intent| at(intent));
+    due.truncate(limit as usize);
+    DuePage { due, next_due_at_ms: beyond.or(next_due_at_ms), ..DuePage::default() }
+}
+
+/// Those of a scope, in the order of their submission.
+pub fn list<'a>(
+    intents: impl Iterator<Item = &'a Shared<IntentRecord>>,
+    scope: &ScopeHash,
+    limit: u32,
+) -> Vec<Shared<IntentRecord>> {
+    let mut all: Vec<_> = intents.filter(|intent| intent.scope == *scope).cloned().collect();
+    all.sort_by_key(|intent| intent.sequence);
+    all.truncate(limit as usize);
+    all
+}

@@ -6,7 +6,7 @@ import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoi
 import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
 import { shape, type PlainSettled } from './settled.js';
-import { storeCalls } from './store.js';
+import { MemoryStore, storeCalls } from './store.js';
 import type { Authorization, IntentSnapshot, Outcome, Queue, QueueOptions } from './types.js';
 
 export { IntentoError } from './errors.js';
@@ -61,6 +61,7 @@ function release(scope: string, holding: Holding): boolean {
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
   const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, ...options } = plain;
+  const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
   try {
     const engine = await loadEngine();
     const news = new News();
@@ -81,7 +82,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
           await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
           return true;
         },
-        ...(store === null ? {} : storeCalls(store)),
+        ...(anyStore === null ? {} : storeCalls(anyStore)),
       },
     );
     canary = new Canary(raw.scopeHash());

@@ -69,6 +69,7 @@ export class OpenQueue implements Queue {
 
   async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
     const all = (await this.#ask(() => this.#raw.intents())) as IntentSnapshot[];
+    all.sort((one, other) => one.createdAt - other.createdAt);
     return filter.state === undefined ? all : all.filter((intent) => intent.state === filter.state);
   }
 

@@ -22,3 +22,24 @@ export function storeCalls(store: AppStore): object {
 function named<T>(entries: [string, T][]): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, Object.fromEntries(entries));
 }
+
+/** The volatile tier: gone with the page. */
+export class MemoryStore implements AppStore {
+  readonly durability = 'volatile';
+  readonly #rows = new Map<string, StoredRow>();
+
+  async read(names: readonly string[]): Promise<(StoredRow | null)[]> {
+    return names.map((name) => this.#rows.get(name) ?? null);
+  }
+
+  async scan(prefix: string): Promise<[string, StoredRow][]> {
+    return [...this.#rows].filter(([name]) => name.startsWith(prefix));
+  }
+
+  async commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean> {
+    const version = (name: string): number => this.#rows.get(name)?.version ?? 0;
+    if (Object.entries(expectedVersions).some(([name, expected]) => version(name) !== expected)) return false;
+    for (const [name, row] of Object.entries(rows)) this.#rows.set(name, row);
+    return true;
+  }
+}

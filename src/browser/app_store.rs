@@ -1,5 +1,5 @@
-//! A store that the app brings: a native host's, say. It keeps texts under names and compares versions; what it promises of
-//! them it declares itself.
+//! A store that is the face's: the one that an app brings (a native host's, say), or the one in memory. It keeps texts under
+//! names and compares versions; what it promises of them it declares itself.
 
 use js_sys::{Array, Function};
 use wasm_bindgen::JsValue;

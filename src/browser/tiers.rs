@@ -15,7 +15,6 @@ use crate::core::record::{ExpectedVersions, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
 use crate::core::time::Readings;
 use crate::ledger::durability::Durability;
-use crate::ledger::memory::MemoryStore;
 use crate::ledger::store::{Store, StoreError, Transacted};
 use wasm_bindgen::JsCast;
 use web_sys::Storage;
@@ -25,7 +24,6 @@ use web_sys::Storage;
 pub enum Ledger {
     IndexedDb(IndexedDb),
     LocalStorage(LocalStorage),
-    Memory(MemoryStore),
     App(AppStore),
 }
 
@@ -34,6 +32,8 @@ pub enum Ledger {
 pub struct Wanted {
     pub scope: ScopeHash,
     pub store: Option<AppStore>,
+    /// In memory, for where there is nothing else.
+    pub volatile: Option<AppStore>,
     /// Nothing is opened below it.
     pub min_durability: Durability,
     /// The app goes on without a ledger that cannot be read (P6.2).
@@ -65,7 +65,7 @@ pub async fn open(wanted: Wanted) -> Result<Opened, ErrorCode> {
 
 async fn choose(wanted: Wanted) -> Result<Opened, ErrorCode> {
     let opened = |ledger, others| Opened { ledger, others, started_empty: false };
-    let Wanted { scope, store, min_durability, starts_empty } = wanted;
+    let Wanted { scope, store, volatile, starts_empty, .. } = wanted;
     if let Some(store) = store {
         let mut others = Vec::from_iter(weak_that_holds().await?);
         match IndexedDb::open_existing(DATABASE).await {
@@ -94,8 +94,7 @@ async fn choose(wanted: Wanted) -> Result<Opened, ErrorCode> {
             }
             Ledger::LocalStorage(weak)
         }
-        None if min_durability == Durability::Volatile => Ledger::Memory(MemoryStore::new()),
-        None => return Err(failed),
+        None => Ledger::App(volatile.ok_or(failed)?),
     };
     Ok(Opened { ledger, others: Vec::new(), started_empty: was_there })
 }
@@ -123,7 +122,6 @@ impl Ledger {
         match self {
             Self::IndexedDb(store) => store.durability(),
             Self::LocalStorage(_) => Durability::Weak,
-            Self::Memory(_) => Durability::Volatile,
             Self::App(store) => store.durability,
         }
     }
@@ -156,7 +154,6 @@ macro_rules! each {
         match $ledger {
             Ledger::IndexedDb($store) => $asked,
             Ledger::LocalStorage($store) => $asked,
-            Ledger::Memory($store) => $asked,
             Ledger::App($store) => $asked,
         }
     };

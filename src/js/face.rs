@@ -55,7 +55,7 @@ pub(super) struct Callbacks {
     pub(super) changed: Option<Function>,
     /// `(operation, outcome)` resolves when the handler has.
     pub(super) deliver: Option<Function>,
-    /// Of the app's own store: see [`AppStore`](crate::browser::app_store::AppStore).
+    /// Of the app's own store, or of the one in memory: see [`AppStore`](crate::browser::app_store::AppStore).
     pub(super) store_read: Option<Function>,
     pub(super) store_scan: Option<Function>,
     pub(super) store_commit: Option<Function>,

@@ -2,8 +2,6 @@
 
 use std::rc::Rc;
 
-use js_sys::Function;
-
 use super::face::Callbacks;
 use crate::browser::app_store::AppStore;
 use crate::browser::driver::{Opening, Session};
@@ -59,10 +57,11 @@ fn plain<T: FromJson>(text: &str) -> Result<T, Error> {
 /// Checks the options of a queue, before anything is opened.
 pub(super) fn checked(options: &str, callbacks: &Callbacks) -> Result<(Opening, Wanted), Error> {
     let mut plain: PlainOptions = plain(options)?;
-    let store = store(plain.store_durability.take(), callbacks)?;
-    let min_durability = match plain.min_durability.take() {
-        Some(name) => durability(&name, "minDurability")?,
-        None => Durability::Weak,
+    let min_durability = durability(plain.min_durability.as_deref().unwrap_or("weak"), "minDurability")?;
+    // Without a durability of its own, the store that the face brings is the one in memory.
+    let (store, volatile) = match plain.store_durability.take() {
+        Some(promised) => (store(durability(&promised, "store.durability")?, callbacks), None),
+        None => (None, store(Durability::Volatile, callbacks)),
     };
     let starts_empty = match plain.on_unreadable.as_deref() {
         None => false,
@@ -70,21 +69,13 @@ pub(super) fn checked(options: &str, callbacks: &Callbacks) -> Result<(Opening, 
         Some(_) => return Err(Error::new(ErrorCode::OptionInvalid).detail("onUnreadable")),
     };
     let opening = opening(plain, callbacks)?;
-    let wanted = Wanted { scope: opening.scope.clone(), store, min_durability, starts_empty };
+    let wanted = Wanted { scope: opening.scope.clone(), store, volatile, min_durability, starts_empty };
     Ok((opening, wanted))
 }
 
-fn store(promises: Option<String>, callbacks: &Callbacks) -> Result<Option<AppStore>, Error> {
-    let Some(promises) = promises else { return Ok(None) };
-    let function = |function: &Option<Function>| {
-        function.clone().ok_or_else(|| Error::new(ErrorCode::OptionInvalid).detail("store"))
-    };
-    Ok(Some(AppStore {
-        durability: durability(&promises, "store.durability")?,
-        read: function(&callbacks.store_read)?,
-        scan: function(&callbacks.store_scan)?,
-        commit: function(&callbacks.store_commit)?,
-    }))
+fn store(durability: Durability, callbacks: &Callbacks) -> Option<AppStore> {
+    let Callbacks { store_read, store_scan, store_commit, .. } = callbacks.clone();
+    Some(AppStore { durability, read: store_read?, scan: store_scan?, commit: store_commit? })
 }
 
 fn durability(name: &str, option: &str) -> Result<Durability, Error> {

@@ -126,7 +126,7 @@ impl RawQueue {
         }))
     }
 
-    /// Resolves with the snapshots of this scope, in the order of submission.
+    /// Resolves with the snapshots of this scope: ledger by ledger, in the order of submission.
     pub fn intents(&self) -> Promise {
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
@@ -135,7 +135,6 @@ impl RawQueue {
                 let now = driver.stamp();
                 all.extend(listed(driver, driver.scope()).await?.iter().map(|intent| Snapshot::of(intent, &now)));
             }
-            all.sort_by_key(|snapshot| snapshot.created_at);
             Ok(to_js(&all))
         }))
     }

@@ -1,5 +1,5 @@
-//! The reference implementation of the port, in memory: what every other tier must behave like. Opt-in for apps
-//! (`volatile`), the ledger of the tests on the host.
+//! The reference implementation of the port, in memory: what every tier must behave like, and the ledger of the tests on the
+//! host. It does not ship; the volatile tier is a few lines of the JavaScript face.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

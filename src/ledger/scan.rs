@@ -29,11 +29,10 @@ pub fn page<'a>(
     let (mut due, mut next_due_at_ms) = (Vec::new(), None);
     for intent in intents.filter(|intent| intent.scope == *scope) {
         match at(intent) {
-            Some(at_ms) if at_ms <= until_ms => due.push(intent.clone()),
+            Some(at_ms) if at_ms <= until_ms => place(&mut due, intent, |it| (at(it), it.sequence)),
             later => next_due_at_ms = next_due_at_ms.into_iter().chain(later).min(),
         }
     }
-    due.sort_by_key(|intent| (at(intent), intent.sequence));
     let beyond = due.get(limit as usize).and_then(|intent| at(intent));
     due.truncate(limit as usize);
     DuePage { due, next_due_at_ms: beyond.or(next_due_at_ms), ..DuePage::default() }
@@ -45,8 +44,21 @@ pub fn list<'a>(
     scope: &ScopeHash,
     limit: u32,
 ) -> Vec<Shared<IntentRecord>> {
-    let mut all: Vec<_> = intents.filter(|intent| intent.scope == *scope).cloned().collect();
-    all.sort_by_key(|intent| intent.sequence);
+    let mut all = Vec::new();
+    intents
+        .filter(|intent| intent.scope == *scope)
+        .for_each(|intent| place(&mut all, intent, |it| (None, it.sequence)));
     all.truncate(limit as usize);
     all
+}
+
+/// Into its place in the order. The library's sort would weigh more than the whole of this file.
+fn place(
+    sorted: &mut Vec<Shared<IntentRecord>>,
+    intent: &Shared<IntentRecord>,
+    order: impl Fn(&IntentRecord) -> (Option<u64>, u64),
+) {
+    let key = order(intent);
+    let at = sorted.partition_point(|before| order(before) <= key);
+    sorted.insert(at, intent.clone());
 }

@@ -23,7 +23,7 @@ pub(crate) async fn open_with(scope: &str, more: &str) -> Result<RawQueue, JsVal
         r#"{{"scope":"{scope}","contractText":{contract_text},"baseUrl":"{origin}","extraOrigins":[],"probeUrl":null,
             "attemptDeadlineMs":2000{more}}}"#
     );
-    let callbacks = JsValue::from(js_sys::Object::new());
+    let callbacks = eval("globalThis.__callbacks ?? {}");
     let opened = JsFuture::from(open_raw_queue(options, origin, callbacks)).await?;
     Ok(RawQueue::try_from_js_value(opened).unwrap())
 }

@@ -15,7 +15,7 @@ use intento::core::time::{LedgerClock, Reading, Readings};
 use intento::ledger::durability::Durability;
 use intento::ledger::memory::MemoryStore;
 use intento::ledger::store::{Store, StoreError};
-use wasm_bindgen::JsCast;
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::spy::{eval, member};
@@ -128,15 +128,16 @@ pub(crate) async fn a_list_is_in_the_order_of_submission_and_no_longer_than_aske
     assert_eq!(references, [Some("order-3"), Some("order-1")]);
 }
 
-/// The least that an app's store can be: rows by name, compared and put in one synchronous step.
-fn app_store() -> AppStore {
-    let store = eval(
+/// The least that an app's store can be: rows by name, compared and put in one synchronous step. The next queue that is
+/// opened gets it.
+pub(crate) fn give_app_store() -> JsValue {
+    eval(
         "(() => {
             const rows = new Map();
-            return {
-                read: async (names) => JSON.stringify(JSON.parse(names).map((name) => rows.get(name) ?? null)),
-                scan: async (prefix) => JSON.stringify([...rows].filter(([name]) => name.startsWith(prefix))),
-                commit: async (versions, texts) => {
+            return globalThis.__callbacks = {
+                storeRead: async (names) => JSON.stringify(JSON.parse(names).map((name) => rows.get(name) ?? null)),
+                storeScan: async (prefix) => JSON.stringify([...rows].filter(([name]) => name.startsWith(prefix))),
+                storeCommit: async (versions, texts) => {
                     const version = (name) => (rows.has(name) ? JSON.parse(rows.get(name)).version : 0);
                     if (JSON.parse(versions).some(([name, expected]) => version(name) !== expected)) return false;
                     for (const [name, text] of JSON.parse(texts)) rows.set(name, text);
@@ -144,10 +145,19 @@ fn app_store() -> AppStore {
                 },
             };
         })()",
-    );
+    )
+}
+
+fn app_store() -> AppStore {
+    let store = give_app_store();
+    eval("delete globalThis.__callbacks");
     let function = |name| member(&store, name).unchecked_into();
-    let durability = Durability::Strong;
-    AppStore { durability, read: function("read"), scan: function("scan"), commit: function("commit") }
+    AppStore {
+        durability: Durability::Strong,
+        read: function("storeRead"),
+        scan: function("storeScan"),
+        commit: function("storeCommit"),
+    }
 }
 
 pub(crate) const READING: Reading = Reading::alone(1_700_000_000_000);

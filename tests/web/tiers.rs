@@ -135,7 +135,9 @@ async fn the_volatile_tier_is_opt_in() {
     let absent = without_indexed_db();
     let null = Replaced::global("localStorage", "value: null");
     let refused = code(open_with("tiers-nowhere", "").await);
+    crate::store_contract::give_app_store();
     let queue = open_with("tiers-nowhere", volatile).await.unwrap();
+    eval("delete globalThis.__callbacks");
     let tier = queue.durability();
     let again = (id_of(&queue, "order-1").await, id_of(&queue, "order-1").await);
     drop((null, absent));

@@ -14,6 +14,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Storage;
 
 use self::section::{Section, section};
+use super::clock::moment;
 use super::sys::global;
 use crate::core::change::Change;
 use crate::core::input::DuePage;
@@ -49,7 +50,7 @@ impl LocalStorage {
         let probe = store.clone();
         let written = move || {
             let name = probe.name("probe");
-            let wanted = js_sys::Math::random().to_string();
+            let wanted = moment().wall_ms.to_string();
             probe.set(&name, &wanted)?;
             let found = probe.get(&name)?;
             let _ = probe.area.remove_item(&name);

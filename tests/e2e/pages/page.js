@@ -9,6 +9,17 @@ const aheadMs = Number(sessionStorage.getItem(AHEAD) ?? 0);
 const now = Date.now;
 Date.now = () => now() + aheadMs;
 
+// What this tab's browser does not have, for every page that is loaded into it.
+const WITHOUT = 'without';
+const missing = () => JSON.parse(sessionStorage.getItem(WITHOUT) ?? '[]');
+const take = (name) => Object.defineProperty(globalThis, name, { value: undefined, configurable: true });
+missing().forEach(take);
+
+function without(name) {
+  sessionStorage.setItem(WITHOUT, JSON.stringify([...missing(), name]));
+  take(name);
+}
+
 /** Kept in the tab, so that a reload forgets nothing. */
 function tell(entry) {
   sessionStorage.setItem(TOLD, JSON.stringify([...told(), entry]));
@@ -161,6 +172,7 @@ function print(error) {
 
 window.app = {
   api,
+  without,
   load,
   open,
   submit,

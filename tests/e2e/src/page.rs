@@ -116,6 +116,11 @@ impl Page {
         self.call("sessionStorage.setItem('clock_ahead_ms', args[0])", json!([ahead.as_millis() as u64])).await
     }
 
+    /// This tab's browser has no such thing from now on: `indexedDB`.
+    pub async fn do_without(&self, name: &str) -> Result<()> {
+        self.call("app.without(args[0])", json!([name])).await
+    }
+
     pub async fn cancel(&self, id: &str) -> Result<bool> {
         self.call("return app.cancel(args[0])", json!([id])).await
     }

@@ -19,6 +19,7 @@ mod refusals;
 mod secrets;
 mod server_busy;
 mod steering;
+mod tiers;
 
 use e2e::ledger::Tally;
 use serde_json::{Value, json};

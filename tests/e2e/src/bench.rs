@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
+use crate::browser::{Browser, Engine};
 use crate::page::Page;
 use crate::shop::Shop;
 
@@ -17,9 +17,14 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Waits for its turn: only a few browsers run at a time.
+    /// With a Chromium. Waits for its turn: only a few browsers run at a time.
     pub async fn start() -> Result<Self> {
-        let browser = Browser::launch().await?;
+        Self::start_in(Engine::Chromium).await
+    }
+
+    /// As [`start`](Self::start), with a browser of that engine.
+    pub async fn start_in(engine: Engine) -> Result<Self> {
+        let browser = Browser::launch_in(engine).await?;
         let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("pages");
         let shop = Shop::open(&pages, &package()?).await?;
         Ok(Self { shop, browser })

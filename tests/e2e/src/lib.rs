@@ -1,11 +1,11 @@
-//! intento in a real Chromium, over WebDriver, against the real reference server on a real SQLite file.
+//! intento in real browsers, over WebDriver, against the real reference server on a real SQLite file.
 //!
 //! | module | what it is |
 //! |---|---|
 //! | [`bench`] | what a test starts with: a shop and a browser |
 //! | [`shop`] | two origins: one serves the page, the other takes the payments |
 //! | [`ledger`] | what the server's file says, and the promises it must show |
-//! | [`browser`] | Chromium and its driver: launched, killed, launched again on the same profile |
+//! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
 //! | [`told`] | what an app gets to know: snapshots, outcomes, errors |
 

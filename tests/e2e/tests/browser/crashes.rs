@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use crate::{charged_once, payment, untouched};
 
 /// Long enough that the crash comes first, short enough that the dead page's lease ends soon.
-fn options() -> Value {
+pub(crate) fn options() -> Value {
     json!({ "attemptDeadlineMs": 5_000 })
 }
 
 /// Submits; returns with the charge made, the answer withheld, and the request still open.
-async fn charged_without_answer(bench: &Bench, page: &Page) -> Result<String> {
+pub(crate) async fn charged_without_answer(bench: &Bench, page: &Page) -> Result<String> {
     bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
     let id = page.submit(payment("order-842")).await?.intent.id;
     eventually("the server has charged", async || Ok((bench.shop.ledger()?.tally() == charged_once(1)).then_some(())))
@@ -26,7 +26,7 @@ async fn charged_without_answer(bench: &Bench, page: &Page) -> Result<String> {
 }
 
 /// The page that comes after finds the intent as it was left, and finishes it.
-async fn is_finished_with_the_same_key(bench: &Bench, page: &Page, id: &str) -> Result<()> {
+pub(crate) async fn is_finished_with_the_same_key(bench: &Bench, page: &Page, id: &str) -> Result<()> {
     let found = page.intents().await?;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].id, id);
@@ -42,15 +42,6 @@ async fn is_finished_with_the_same_key(bench: &Bench, page: &Page, id: &str) -> 
     assert!(ledger.wire()[1].replayed);
     ledger.assert_one_key_per_intent(&[&found[0]]);
     Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reload_in_flight() -> Result<()> {
-    let bench = Bench::start().await?;
-    let page = bench.page_with(options()).await?;
-    let id = charged_without_answer(&bench, &page).await?;
-    page.reload().await?;
-    is_finished_with_the_same_key(&bench, &page, &id).await
 }
 
 /// The lock of a page that is gone is free: nobody waits for its lease, which runs for another minute (P2.4).
@@ -110,17 +101,6 @@ async fn a_crashed_tab_between_the_answer_and_its_record() -> Result<()> {
     page.crash().await?;
     survivor.open(options()).await?;
     is_finished_with_the_same_key(&bench, &survivor, &id).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_browser_after_the_charge() -> Result<()> {
-    let mut bench = Bench::start().await?;
-    let page = bench.page_with(options()).await?;
-    let id = charged_without_answer(&bench, &page).await?;
-    bench.browser.kill()?;
-    bench.browser.relaunch().await?;
-    let page = bench.page_with(options()).await?;
-    is_finished_with_the_same_key(&bench, &page, &id).await
 }
 
 /// `submit()` has resolved, nothing has left: what is durable must be found, and sent once.

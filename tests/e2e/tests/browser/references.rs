@@ -33,32 +33,6 @@ async fn a_double_click_is_one_intent() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_tab_joins_the_intent_in_flight() -> Result<()> {
-    let bench = Bench::start().await?;
-    bench.shop.arm(json!({ "delay_ms": 5_000 })).await?;
-    let options = json!({ "attemptDeadlineMs": 20_000 });
-    let first = bench.page_with(options.clone()).await?;
-    let mine = first.submit(payment("order-842")).await?;
-    first.reaches(&mine.intent.id, "sending:in_flight").await?;
-
-    let second = bench.second_tab(options).await?;
-    let theirs = second.submit(payment("order-842")).await?;
-    assert_eq!((theirs.intent.id.as_str(), theirs.created), (mine.intent.id.as_str(), false));
-    assert_eq!(theirs.intent.standing(), "sending:in_flight");
-
-    for tab in [&second, &first] {
-        let settled = tab.settled(&mine.intent.id).await?;
-        assert_eq!(settled.kind, "succeeded");
-        assert_eq!(settled.answer.map(|answer| answer.status), Some(201));
-        assert_eq!(tab.standings(&mine.intent.id).await?.last().map(String::as_str), Some("succeeded"));
-    }
-    let ledger = bench.shop.ledger()?;
-    assert_eq!(ledger.tally(), charged_once(1));
-    ledger.assert_one_key_per_intent(&[&mine.intent]);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn the_same_reference_after_a_reload_is_the_same_intent() -> Result<()> {
     let bench = Bench::start().await?;
     let page = bench.page().await?;

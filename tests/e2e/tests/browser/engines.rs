@@ -1,0 +1,108 @@
+//! What must hold in every engine: one body a case, and a test of it for each engine.
+
+use anyhow::Result;
+use e2e::bench::Bench;
+use e2e::browser::Engine;
+use e2e::ledger::Tally;
+use e2e::page::Page;
+use serde_json::json;
+
+use crate::crashes::{charged_without_answer, is_finished_with_the_same_key, options};
+use crate::{charged_once, payment};
+
+macro_rules! cases {
+    ($engine:ident in $module:ident: $($case:ident)*) => {
+        mod $module {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $case() -> anyhow::Result<()> {
+                    super::$case(super::Bench::start_in(super::Engine::$engine).await?).await
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! in_every_engine {
+    ($($case:ident)*) => {
+        cases!(Chromium in chromium: $($case)*);
+        cases!(Firefox in firefox: $($case)*);
+        cases!(WebKitGtk in webkitgtk: $($case)*);
+    };
+}
+
+in_every_engine! {
+    a_browser_killed_between_charge_and_answer
+    two_tabs_with_one_intent
+    a_reload_in_flight
+    a_handle_that_another_version_closes
+}
+
+async fn a_browser_killed_between_charge_and_answer(mut bench: Bench) -> Result<()> {
+    let page = bench.page_with(options()).await?;
+    let id = charged_without_answer(&bench, &page).await?;
+    bench.browser.kill()?;
+    bench.browser.relaunch().await?;
+    let page = bench.page_with(options()).await?;
+    is_finished_with_the_same_key(&bench, &page, &id).await
+}
+
+/// The tab that comes second joins the intent that the first one sends: one sender, one effect, both are told.
+async fn two_tabs_with_one_intent(bench: Bench) -> Result<()> {
+    bench.shop.arm(json!({ "delay_ms": 5_000 })).await?;
+    let options = json!({ "attemptDeadlineMs": 20_000 });
+    let first = bench.page_with(options.clone()).await?;
+    let mine = first.submit(payment("order-842")).await?;
+    first.reaches(&mine.intent.id, "sending:in_flight").await?;
+
+    let second = bench.second_tab(options).await?;
+    let theirs = second.submit(payment("order-842")).await?;
+    assert_eq!((theirs.intent.id.as_str(), theirs.created), (mine.intent.id.as_str(), false));
+    assert_eq!(theirs.intent.standing(), "sending:in_flight");
+
+    for tab in [&second, &first] {
+        let settled = tab.settled(&mine.intent.id).await?;
+        assert_eq!(settled.kind, "succeeded");
+        assert_eq!(settled.answer.map(|answer| answer.status), Some(201));
+        assert_eq!(tab.standings(&mine.intent.id).await?.last().map(String::as_str), Some("succeeded"));
+    }
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), charged_once(1));
+    ledger.assert_one_key_per_intent(&[&mine.intent]);
+    Ok(())
+}
+
+async fn a_reload_in_flight(bench: Bench) -> Result<()> {
+    let page = bench.page_with(options()).await?;
+    let id = charged_without_answer(&bench, &page).await?;
+    page.reload().await?;
+    is_finished_with_the_same_key(&bench, &page, &id).await
+}
+
+/// Another version of the database is let in at once, and what comes after it finds what was stored (hazards I4, I5).
+async fn a_handle_that_another_version_closes(bench: Bench) -> Result<()> {
+    let page = bench.page().await?;
+    let before = page.submit(payment("order-842")).await?.intent;
+    assert_eq!(page.settled(&before.id).await?.kind, "succeeded");
+
+    let other = bench.blank_tab().await?;
+    assert_eq!(open_version_two(&other).await?, "opened");
+
+    let after = page.submit(payment("order-843")).await?.intent;
+    assert_eq!(page.settled(&after.id).await?.kind, "succeeded");
+    assert_eq!(page.submit(payment("order-842")).await?.intent.id, before.id);
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), Tally { effects: 2, executions: 2, wire: 2 });
+    ledger.assert_one_key_per_intent(&[&before, &after]);
+    Ok(())
+}
+
+async fn open_version_two(page: &Page) -> Result<String> {
+    let open = "return new Promise((told) => {
+            const request = indexedDB.open('intento', 2);
+            request.onsuccess = () => { request.result.close(); told('opened'); };
+            request.onblocked = () => told('blocked');
+            request.onerror = () => told('failed');
+        });";
+    page.call(open, json!([])).await
+}

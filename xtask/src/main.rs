@@ -34,7 +34,8 @@ cargo xtask <command>
   setup                  install what a build needs: wasm32 target, npm tools
   build [--debug]        build the npm package into pkg/
   size                   build, then print the sizes that ship
-  test [STAGE]           set up and run everything, or one of: host server wasm types e2e contracts
+  test [STAGE] [--full]  set up and run everything, or one of: host server wasm types e2e contracts;
+                         --full runs all that is end to end in every engine, not only in Chromium
   test wasm --engine E   the wasm32 tests in one engine alone: chromium, firefox or webkitgtk
   sim [--seeds N] [--seed S] [--from S] [--profile P]
                          lives of the shipped core in a simulated world; a million unless told otherwise
@@ -133,13 +134,13 @@ fn parse_choice(parser: &mut Parser) -> Result<test::Choice> {
         match arg {
             Arg::Value(part) if choice.part.is_none() => choice.part = Some(part.string()?.parse()?),
             Arg::Long("engine") => choice.engine = Some(parser.value()?.string()?.parse()?),
+            Arg::Long("full") => choice.full = true,
             other => return Err(other.unexpected().into()),
         }
     }
     match choice {
-        test::Choice { part: None | Some(test::Part::Wasm), engine: Some(_) } | test::Choice { engine: None, .. } => {
-            Ok(choice)
-        }
+        test::Choice { part: None | Some(test::Part::Wasm), engine: Some(_), .. }
+        | test::Choice { engine: None, .. } => Ok(choice),
         _ => bail!("`--engine` chooses among the stages of `wasm`"),
     }
 }
@@ -198,6 +199,14 @@ mod tests {
         for args in [&["test", "--engine", "firefox"][..], &["test", "wasm", "--engine", "firefox"]] {
             let Ok(Command::Test { only }) = parsed(args) else { panic!("{args:?} is not read as a test") };
             assert_eq!(only.engine, Some(browser::Engine::Firefox));
+        }
+    }
+
+    #[test]
+    fn a_full_run_is_asked_for_with_or_without_a_stage() {
+        for args in [&["test", "--full"][..], &["test", "e2e", "--full"]] {
+            let Ok(Command::Test { only }) = parsed(args) else { panic!("{args:?} is not read as a test") };
+            assert!(only.full);
         }
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Choice {
     pub(crate) part: Option<Part>,
     /// The wasm32 tests in this engine, and nothing else.
     pub(crate) engine: Option<Engine>,
+    /// All of what is end to end in every engine, where it takes minutes.
+    pub(crate) full: bool,
 }
 
 impl Choice {
@@ -85,6 +87,7 @@ enum Need {
     Package,
 }
 
+/// What every run has.
 const STAGES: &[Stage] = &[
     Stage {
         title: "format",
@@ -190,9 +193,53 @@ const STAGES: &[Stage] = &[
         part: Some(Part::E2e),
         needs: &[Need::Browser(Engine::Chromium), Need::Package],
         must_count: true,
-        run: |workspace| cargo_test(workspace, &["--package=e2e"]),
+        run: |workspace| {
+            let other_engines = ["--skip=engines::firefox", "--skip=engines::webkitgtk"];
+            cargo_test(workspace, &[&["--package=e2e", "--"], &other_engines[..]].concat())
+        },
     },
 ];
+
+/// Behind those, unless the run is a full one.
+const QUICK: &[Stage] = &[
+    Stage {
+        title: "kill, two tabs in Firefox",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::Firefox), Need::Package],
+        must_count: true,
+        run: |workspace| kill_and_two_tabs(workspace, Engine::Firefox),
+    },
+    Stage {
+        title: "kill, two tabs in WebKitGTK",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::WebKitGtk), Need::Package],
+        must_count: true,
+        run: |workspace| kill_and_two_tabs(workspace, Engine::WebKitGtk),
+    },
+];
+
+/// In their place in a full run.
+const FULL: &[Stage] = &[
+    Stage {
+        title: "end to end in Firefox",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::Firefox), Need::Package],
+        must_count: true,
+        run: |workspace| end_to_end(workspace, &["engines::firefox"]),
+    },
+    Stage {
+        title: "end to end in WebKitGTK",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::WebKitGtk), Need::Package],
+        must_count: true,
+        run: |workspace| end_to_end(workspace, &["engines::webkitgtk"]),
+    },
+];
+
+/// The stages to choose from, in order.
+fn stages(full: bool) -> impl Iterator<Item = &'static Stage> {
+    STAGES.iter().chain(if full { FULL } else { QUICK })
+}
 
 /// Runs one part, or every stage. A failed stage does not stop the later ones. The last line is
 /// `N passed, N failed`; a stage that fails without naming a test counts as one failed.
@@ -206,7 +253,7 @@ pub(crate) fn run(workspace: &Workspace, only: Choice) -> Result<ExitCode> {
     }
     let mut needs = Needs::default();
     let mut results = Vec::new();
-    for stage in STAGES {
+    for stage in stages(only.full) {
         if !only.takes(stage) {
             continue;
         }
@@ -316,6 +363,22 @@ fn cargo_test(workspace: &Workspace, what: &[&str]) -> Result<Counts> {
     count(cargo.args(["test", "--no-fail-fast"]).args(what))
 }
 
+/// The tests in a browser that have such a name.
+fn end_to_end(workspace: &Workspace, names: &[&str]) -> Result<Counts> {
+    cargo_test(workspace, &[&["--package=e2e", "--test=browser", "--"], names].concat())
+}
+
+/// Where the other cases only run in full.
+fn kill_and_two_tabs(workspace: &Workspace, engine: Engine) -> Result<Counts> {
+    let cases = ["a_browser_killed_between_charge_and_answer", "two_tabs_with_one_intent"];
+    let names = cases.map(|case| format!("engines::{}::{case}", engine.name()));
+    let counts = end_to_end(workspace, &["--exact", &names[0], &names[1]])?;
+    if counts.passed + counts.failed != names.len() as u64 {
+        bail!("not all of these are there: {}", names.join(", "));
+    }
+    Ok(counts)
+}
+
 /// The other tests of the package are for the host.
 fn wasm_tests(workspace: &Workspace, engine: Engine) -> Result<Counts> {
     let mut cargo = process::cargo(&workspace.root);
@@ -385,10 +448,21 @@ mod tests {
     }
 
     #[test]
+    fn a_full_run_leaves_no_engine_out() {
+        for full in [false, true] {
+            for engine in Engine::ALL {
+                let in_it =
+                    |stage: &Stage| stage.part == Some(Part::E2e) && stage.needs.contains(&Need::Browser(engine));
+                assert_eq!(stages(full).filter(|stage| in_it(stage)).count(), 1, "{engine:?}, full: {full}");
+            }
+        }
+    }
+
+    #[test]
     fn an_engine_chosen_alone_is_one_stage_of_that_engine() {
         for engine in Engine::ALL {
-            let choice = Choice { part: None, engine: Some(engine) };
-            let taken: Vec<&str> = STAGES.iter().filter(|stage| choice.takes(stage)).map(|stage| stage.title).collect();
+            let choice = Choice { engine: Some(engine), ..Choice::default() };
+            let taken: Vec<&str> = stages(false).filter(|stage| choice.takes(stage)).map(|stage| stage.title).collect();
             assert_eq!(taken, [format!("wasm32 in {}", engine.title())]);
         }
     }

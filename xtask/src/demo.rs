@@ -34,7 +34,7 @@ impl Default for Options {
     }
 }
 
-/// A promise broken on purpose, to show that the demo would notice.
+/// A promise broken on purpose, to show that the demo, or chaos, would notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sabotage {
     /// A new key at each attempt.
@@ -71,15 +71,15 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     if options.headless {
         browser::set_up(workspace, browser::Engine::Chromium)?;
     }
-    let pkg = build(workspace, options.sabotage)?;
+    let pkg = build_package(workspace, options.sabotage)?;
     match options.headless {
         true => play(workspace, options, &pkg),
         false => serve(workspace, options, &pkg),
     }
 }
 
-/// Builds the package that the demo uses. A broken one stays away from pkg/.
-fn build(workspace: &Workspace, sabotage: Option<Sabotage>) -> Result<PathBuf> {
+/// Builds the package that is to be tried. A broken one stays away from pkg/.
+pub(crate) fn build_package(workspace: &Workspace, sabotage: Option<Sabotage>) -> Result<PathBuf> {
     let mut build = package::Options::shipped(workspace, false);
     if let Some(sabotage) = sabotage {
         build.out = workspace.scratch().join("broken").join(sabotage.name());
@@ -141,7 +141,8 @@ fn serve(workspace: &Workspace, options: &Options, pkg: &Path) -> Result<ExitCod
     }
 }
 
-fn build_server(workspace: &Workspace) -> Result<PathBuf> {
+/// The reference server's program.
+pub(crate) fn build_server(workspace: &Workspace) -> Result<PathBuf> {
     process::timed("building the reference server", || {
         let messages = process::capture(
             process::cargo(&workspace.root).args([

@@ -1,6 +1,7 @@
 //! The one way in, for people and CI: `cargo xtask <command>`.
 
 mod browser;
+mod chaos;
 mod compress;
 mod consumer;
 mod contracts;
@@ -48,6 +49,9 @@ cargo xtask <command>
   demo [--headless] [--break new-key] [--port N]
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it
+  chaos [--kills N] [--browser E] [--seed N] [--break new-key]
+                         several tabs, and SIGKILL for the browser, a page's process or the server; then every intent
+                         that was acknowledged is compared with the server's file
   ci                     what CI runs: the same as `test`
   wasm-test-runner ...   cargo's runner for wasm32 tests (cargo calls it); WASM_TEST_ENGINE names an engine as above
 ";
@@ -59,6 +63,7 @@ enum Command {
     Size,
     Test { only: test::Choice },
     Demo(demo::Options),
+    Chaos(chaos::Options),
     Sim { args: Vec<OsString> },
     Traces(traces::Lives),
     WasmTestRunner { args: Vec<OsString> },
@@ -89,6 +94,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Size => size::run(&Workspace::find()?)?,
         Command::Test { only } => return test::run(&Workspace::find()?, only),
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
+        Command::Chaos(options) => return chaos::run(&Workspace::find()?, &options),
         Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
         Command::Traces(lives) => return traces::run(&Workspace::find()?, lives),
         Command::WasmTestRunner { args } => return browser::run_wasm_tests(args),
@@ -110,6 +116,7 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "ci" => Command::Test { only: test::Choice::default() },
         "test" => Command::Test { only: parse_choice(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
+        "chaos" => Command::Chaos(parse_chaos(&mut parser)?),
         "sim" => parse_sim(parser.raw_args()?.collect())?,
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
         _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),
@@ -176,6 +183,20 @@ fn parse_demo(parser: &mut Parser) -> Result<demo::Options> {
     Ok(options)
 }
 
+fn parse_chaos(parser: &mut Parser) -> Result<chaos::Options> {
+    let mut options = chaos::Options::default();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Arg::Long("kills") => options.kills = parser.value()?.parse()?,
+            Arg::Long("browser") => options.engine = parser.value()?.string()?.parse()?,
+            Arg::Long("seed") => options.seed = Some(parser.value()?.parse()?),
+            Arg::Long("break") => options.sabotage = Some(parser.value()?.string()?.parse()?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(options)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +213,14 @@ mod tests {
         assert!(options.headless);
         assert_eq!(options.sabotage, Some(demo::Sabotage::NewKey));
         assert_eq!(options.port, 9000);
+    }
+
+    #[test]
+    fn reads_every_chaos_option() {
+        let args = ["chaos", "--kills", "3", "--browser", "webkitgtk", "--seed", "7", "--break", "new-key"];
+        let Ok(Command::Chaos(options)) = parsed(&args) else { panic!("not read as chaos") };
+        let (engine, sabotage) = (browser::Engine::WebKitGtk, Some(demo::Sabotage::NewKey));
+        assert_eq!(options, chaos::Options { kills: 3, engine, seed: Some(7), sabotage });
     }
 
     #[test]
@@ -220,6 +249,7 @@ mod tests {
             &["test", "host", "--engine", "firefox"],
             &["test", "--engine", "opera"],
             &["demo", "--break", "old-key"],
+            &["chaos", "--engine", "firefox"],
             &["setup", "twice"],
             &["sim", "--wasm", "--profile", "stripe"],
         ] {

@@ -12,7 +12,7 @@ use crate::browser::{ENGINE_VARIABLE, Engine};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, consumer, package, process, setup, sim, size, traces, vectors};
+use crate::{browser, chaos, consumer, package, process, setup, sim, size, traces, vectors};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +198,13 @@ const STAGES: &[Stage] = &[
             cargo_test(workspace, &[&["--package=e2e", "--"], &other_engines[..]].concat())
         },
     },
+    Stage {
+        title: "chaos in Chromium",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::Chromium), Need::Package],
+        must_count: true,
+        run: |workspace| chaos::test(workspace, Engine::Chromium),
+    },
 ];
 
 /// Behind those, unless the run is a full one.
@@ -233,6 +240,20 @@ const FULL: &[Stage] = &[
         needs: &[Need::Browser(Engine::WebKitGtk), Need::Package],
         must_count: true,
         run: |workspace| end_to_end(workspace, &["engines::webkitgtk"]),
+    },
+    Stage {
+        title: "chaos in Firefox",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::Firefox), Need::Package],
+        must_count: true,
+        run: |workspace| chaos::test(workspace, Engine::Firefox),
+    },
+    Stage {
+        title: "chaos in WebKitGTK",
+        part: Some(Part::E2e),
+        needs: &[Need::Browser(Engine::WebKitGtk), Need::Package],
+        must_count: true,
+        run: |workspace| chaos::test(workspace, Engine::WebKitGtk),
     },
 ];
 
@@ -453,7 +474,7 @@ mod tests {
             for engine in Engine::ALL {
                 let in_it =
                     |stage: &Stage| stage.part == Some(Part::E2e) && stage.needs.contains(&Need::Browser(engine));
-                assert_eq!(stages(full).filter(|stage| in_it(stage)).count(), 1, "{engine:?}, full: {full}");
+                assert!(stages(full).any(in_it), "{engine:?}, full: {full}");
             }
         }
     }

@@ -92,12 +92,11 @@ impl Engine {
     }
 
     /// Whether a process with that command line is one that pages run in.
-    pub(super) fn runs_pages(self, command_line: &[String]) -> bool {
-        let has = |wanted: &str| command_line.iter().any(|argument| argument == wanted);
+    pub(super) fn runs_pages(self, command_line: &str) -> bool {
         match self {
-            Self::Chromium => has("--type=renderer"),
-            Self::Firefox => has("-contentproc") && has("tab"),
-            Self::WebKitGtk => command_line.first().is_some_and(|program| program.ends_with("/WebKitWebProcess")),
+            Self::Chromium => command_line.contains(" --type=renderer "),
+            Self::Firefox => command_line.contains(" -contentproc ") && command_line.ends_with(" tab"),
+            Self::WebKitGtk => command_line.contains("/WebKitWebProcess "),
         }
     }
 }

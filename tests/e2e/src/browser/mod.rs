@@ -8,15 +8,17 @@ mod processes;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::WebDriver;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::driver::{Display, Driver};
+use self::processes::{Process, descendants, ticks};
+use crate::page::Page;
 
 pub use self::engine::Engine;
-pub use self::processes::{Process, Signal, descendants, signal};
+pub use self::processes::{Signal, signal};
 
 /// Browsers that run at the same time. More of them on a small machine only makes all of them slow.
 const BROWSERS_MAX: usize = 2;
@@ -100,19 +102,23 @@ impl Browser {
         Ok(())
     }
 
-    /// The processes that its pages run in, oldest first; several pages may share one, and some wait for a page.
-    pub fn page_processes(&self) -> Vec<u32> {
-        let mut found = self.processes(|process| self.engine.runs_pages(&process.command_line));
-        found.sort_unstable();
-        found
+    /// The process that a page runs in, maybe with others: the one that works when the page does.
+    pub async fn process_of(&self, page: &Page) -> Result<u32> {
+        let ticks = || -> Vec<(u32, u64)> {
+            let running = self.processes(|process| self.engine.runs_pages(&process.command_line));
+            running.into_iter().map(|process| (process, ticks(process))).collect()
+        };
+        let before = ticks();
+        page.call::<Value>("for (const end = Date.now() + 300; Date.now() < end; );", json!([])).await?;
+        let before = |process: u32| before.iter().find(|(known, _)| *known == process).map_or(0, |(_, ticks)| *ticks);
+        let worked = ticks().into_iter().max_by_key(|(process, ticks)| ticks.saturating_sub(before(*process)));
+        worked.map(|(process, _)| process).context("the browser runs no pages")
     }
 
     /// The process of WebKitGTK that talks to the network and holds what is stored.
     pub fn network_process(&self) -> Result<u32> {
-        let is_it = |process: &Process| {
-            process.command_line.first().is_some_and(|program| program.ends_with("/WebKitNetworkProcess"))
-        };
-        self.processes(is_it).first().copied().context("there is no network process")
+        let found = self.processes(|process| process.command_line.contains("/WebKitNetworkProcess "));
+        found.first().copied().context("there is no network process")
     }
 
     fn processes(&self, wanted: impl Fn(&Process) -> bool) -> Vec<u32> {

@@ -1,6 +1,7 @@
 //! The strong tier: IndexedDB with strict durability. One transaction holds the reads, the decision, made
 //! synchronously inside a request's callback, and the writes; it is durable at `complete`, not before (law 1).
 
+mod frame;
 mod open;
 mod transaction;
 
@@ -11,8 +12,9 @@ use std::rc::Rc;
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{IdbDatabase, IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
+use web_sys::{IdbKeyRange, IdbRequest, IdbTransaction, IdbTransactionMode};
 
+use self::open::{Handle, Purpose};
 use super::codec::{decode, member};
 use super::sys::{Deferred, object};
 use crate::core::change::Change;
@@ -33,7 +35,7 @@ use crate::ledger::store::{Store, StoreError, Transacted};
 #[derive(Debug)]
 pub struct IndexedDb {
     name: String,
-    handle: Rc<RefCell<Option<IdbDatabase>>>,
+    handle: Rc<RefCell<Option<Rc<Handle>>>>,
     durability: Rc<Cell<Durability>>,
     /// Settles when a page that may be frozen goes on.
     suspended: RefCell<Option<Rc<Deferred>>>,
@@ -48,22 +50,23 @@ const PROBE: &str = "probe";
 impl IndexedDb {
     /// Opens, or creates, the ledger of that name.
     pub async fn open(name: &str) -> Result<Self, ErrorCode> {
-        Ok(Self::of(name, open::open(name).await?))
+        let handle = open::open(name, Purpose::Use).await?;
+        handle.map(|handle| Self::of(name, handle)).ok_or(ErrorCode::LedgerUnreadable)
     }
 
     /// Opens the ledger of that name if there is one.
     pub async fn open_existing(name: &str) -> Result<Option<Self>, ErrorCode> {
-        Ok(open::open_existing(name).await?.map(|database| Self::of(name, database)))
+        Ok(open::open(name, Purpose::Look).await?.map(|handle| Self::of(name, handle)))
     }
 
-    fn of(name: &str, database: IdbDatabase) -> Self {
+    fn of(name: &str, handle: Handle) -> Self {
         let store = Self {
             name: name.to_owned(),
             handle: Rc::new(RefCell::new(None)),
             durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
             suspended: RefCell::default(),
         };
-        store.keep(database);
+        store.keep(handle);
         store
     }
 
@@ -101,8 +104,8 @@ impl IndexedDb {
 
     /// Closes the handle; the next use opens another.
     pub fn close(&self) {
-        if let Some(database) = self.handle.borrow_mut().take() {
-            database.close();
+        if let Some(handle) = self.handle.borrow_mut().take() {
+            handle.database.close();
         }
     }
 
@@ -120,22 +123,25 @@ impl IndexedDb {
         }
     }
 
-    fn keep(&self, database: IdbDatabase) {
-        open::drop_when_closed(&database, &self.handle);
-        *self.handle.borrow_mut() = Some(database);
+    fn keep(&self, handle: Handle) -> Rc<Handle> {
+        open::drop_when_closed(&handle.database, &self.handle);
+        let handle = Rc::new(handle);
+        *self.handle.borrow_mut() = Some(handle.clone());
+        handle
     }
 
-    async fn database(&self) -> Result<IdbDatabase, StoreError> {
+    /// To be kept for as long as its transaction lasts.
+    async fn usable(&self) -> Result<Rc<Handle>, StoreError> {
         let suspended = self.suspended.borrow().clone();
         if let Some(suspended) = suspended {
             let _ = JsFuture::from(suspended.promise.clone()).await;
         }
-        if let Some(database) = self.handle.borrow().as_ref() {
-            return Ok(database.clone());
+        if let Some(handle) = self.handle.borrow().as_ref() {
+            return Ok(handle.clone());
         }
-        let database = open::open(&self.name).await.map_err(|_| StoreError::Unreadable)?;
-        self.keep(database.clone());
-        Ok(database)
+        let handle = open::open(&self.name, Purpose::GoOn).await;
+        let handle = handle.ok().flatten().ok_or(StoreError::Unreadable)?;
+        Ok(self.keep(handle))
     }
 
     /// A read-only transaction, to its end: `ask` makes its requests. A handle that the browser has closed throws before
@@ -147,8 +153,8 @@ impl IndexedDb {
     ) -> Result<T, StoreError> {
         let names: Array = shelves.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
         for _ in 0..2 {
-            let database = self.database().await?;
-            match database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
+            let handle = self.usable().await?;
+            match handle.database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
                 Ok(transaction) => {
                     let asked = ask(&transaction)?;
                     return complete(&transaction).await.map(|()| asked);
@@ -206,8 +212,8 @@ impl IndexedDb {
         let work = Rc::new(work);
         let mut last = StoreError::Unreadable;
         for _ in 0..2 {
-            let database = self.database().await?;
-            match transaction::run(&database, &work, &self.durability).await {
+            let handle = self.usable().await?;
+            match transaction::run(&handle.database, &work, &self.durability).await {
                 Ok(transacted) => return Ok(transacted),
                 Err(transaction::Failure::NotStarted) => self.close(),
                 Err(transaction::Failure::Store(StoreError::Unknown)) => {

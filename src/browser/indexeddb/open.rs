@@ -14,6 +14,7 @@ use web_sys::{
     IdbOpenDbRequest,
 };
 
+use super::frame::Frame;
 use crate::browser::entropy;
 use crate::browser::sys::{Deferred, global, object};
 use crate::core::error::ErrorCode;
@@ -24,48 +25,80 @@ use crate::ledger::format::Shelf;
 /// Never changes: what evolves is inside the records (hazards I4, I6).
 const VERSION: u32 = 1;
 
-/// Opens the ledger. `storage_unavailable` only where IndexedDB is structurally absent; everything else that goes
-/// wrong is `ledger_unreadable`, because a ledger may be there (P6.2).
-pub(super) async fn open(name: &str) -> Result<IdbDatabase, ErrorCode> {
-    open_or(name, true).await?.ok_or(ErrorCode::LedgerUnreadable)
+/// An open database.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) database: IdbDatabase,
+    /// What it was opened in, if that is not the page itself. It goes when nothing uses the handle any more.
+    _frame: Option<Frame>,
 }
 
-/// As [`open`], but makes none where there is none.
-pub(super) async fn open_existing(name: &str) -> Result<Option<IdbDatabase>, ErrorCode> {
-    open_or(name, false).await
+/// For what a ledger is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To use it, newly made where there is none.
+    Use,
+    /// To look at what is there: none is made.
+    Look,
+    /// To go on after a handle of this page has died or was given up.
+    GoOn,
 }
 
-async fn open_or(name: &str, create: bool) -> Result<Option<IdbDatabase>, ErrorCode> {
-    let factory: IdbFactory = match global("indexedDB") {
+/// Opens the ledger; `None` where there is none and none is to be made. `storage_unavailable` only where IndexedDB is
+/// structurally absent; everything else that goes wrong is `ledger_unreadable`, because a ledger may be there (P6.2).
+///
+/// A page of WebKit whose server of IndexedDB has died gets `UnknownError` for every request from then on, and so do its
+/// new workers; a new frame does not (hazard I7, measured in WebKitGTK 2.50). Not tried for a first handle: there that
+/// error means damage, and a second look may find an empty database in the place of the damaged one.
+pub(super) async fn open(name: &str, purpose: Purpose) -> Result<Option<Handle>, ErrorCode> {
+    let mut factory: IdbFactory = match global("indexedDB") {
         Some(factory) => factory.unchecked_into(),
         None => return Err(ErrorCode::StorageUnavailable),
     };
-    let request = factory.open_with_u32(name, VERSION).map_err(|error| match error_name(&error).as_str() {
-        "SecurityError" => ErrorCode::StorageUnavailable,
-        _ => ErrorCode::LedgerUnreadable,
-    })?;
-    match settle(&request, create).await {
-        Ok(database) => check_shelves(database).map(Some),
-        // A later build opened it with a greater version: whatever that is, the shelves may still be there.
-        Err(name_of) if name_of == "VersionError" => {
-            let request = factory.open(name).map_err(|_| ErrorCode::LedgerUnreadable)?;
-            let database = settle(&request, create).await.map_err(|_| ErrorCode::LedgerUnreadable)?;
-            check_shelves(database).map(Some)
+    let create = purpose != Purpose::Look;
+    let (mut version, mut frame) = (Some(VERSION), None);
+    loop {
+        let name_of = match open_in(&factory, name, version, create).await {
+            Ok(database) => return Ok(Some(Handle { database, _frame: frame })),
+            Err(name_of) => name_of,
+        };
+        match name_of.as_str() {
+            // A later build opened it with a greater version: whatever that is, the shelves may still be there.
+            "VersionError" if version.is_some() => version = None,
+            "UnknownError" if purpose == Purpose::GoOn && frame.is_none() => {
+                let (fresh, its) = Frame::attach().ok_or(ErrorCode::LedgerUnreadable)?;
+                (frame, factory) = (Some(fresh), its);
+            }
+            // Its making was aborted, below.
+            "AbortError" if !create => return Ok(None),
+            "SecurityError" => return Err(ErrorCode::StorageUnavailable),
+            _ => return Err(ErrorCode::LedgerUnreadable),
         }
-        // Its making was aborted, below.
-        Err(name_of) if name_of == "AbortError" && !create => Ok(None),
-        Err(name_of) if name_of == "SecurityError" => Err(ErrorCode::StorageUnavailable),
-        Err(_) => Err(ErrorCode::LedgerUnreadable),
     }
 }
 
+/// What goes wrong is told by its name; a database without the ledger's shelves has none.
+async fn open_in(factory: &IdbFactory, name: &str, version: Option<u32>, create: bool) -> Result<IdbDatabase, String> {
+    let request = match version {
+        Some(version) => factory.open_with_u32(name, version),
+        None => factory.open(name),
+    };
+    let database = settle(&request.map_err(|error| error_name(&error))?, create).await?;
+    let present = database.object_store_names();
+    if Shelf::ALL.iter().all(|shelf| present.contains(shelf.name())) {
+        return Ok(database);
+    }
+    database.close();
+    Err(String::new())
+}
+
 /// Forgets a handle that the browser closes, or that another version waits for.
-pub(super) fn drop_when_closed(database: &IdbDatabase, kept: &Rc<RefCell<Option<IdbDatabase>>>) {
+pub(super) fn drop_when_closed(database: &IdbDatabase, kept: &Rc<RefCell<Option<Rc<Handle>>>>) {
     let (this, kept) = (database.clone(), kept.clone());
     let forget = Closure::<dyn FnMut()>::new(move || {
         this.close();
         // By identity: a later handle must not go with an earlier one.
-        let is_this = kept.borrow().as_ref().is_some_and(|current| JsValue::from(current) == JsValue::from(&this));
+        let is_this = kept.borrow().as_ref().is_some_and(|current| *current.database == *this);
         if is_this {
             *kept.borrow_mut() = None;
         }
@@ -162,16 +195,6 @@ fn create_shelves(database: &IdbDatabase) -> Result<(), JsValue> {
         }
     }
     Ok(())
-}
-
-fn check_shelves(database: IdbDatabase) -> Result<IdbDatabase, ErrorCode> {
-    let present = database.object_store_names();
-    if Shelf::ALL.iter().all(|shelf| present.contains(shelf.name())) {
-        Ok(database)
-    } else {
-        database.close();
-        Err(ErrorCode::LedgerUnreadable)
-    }
 }
 
 fn error_name(error: &JsValue) -> String {

@@ -1,8 +1,11 @@
 //! What must hold in every engine: one body a case, and a test of it for each engine.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use e2e::bench::Bench;
-use e2e::browser::Engine;
+use e2e::browser::{Engine, Signal, signal};
+use e2e::eventually;
 use e2e::ledger::Tally;
 use e2e::page::Page;
 use serde_json::json;
@@ -37,6 +40,8 @@ in_every_engine! {
     a_reload_in_flight
     a_handle_that_another_version_closes
 }
+
+cases!(WebKitGtk in webkitgtk_alone: i7_a_page_whose_way_to_the_ledger_is_lost_submits_and_sends);
 
 async fn a_browser_killed_between_charge_and_answer(mut bench: Bench) -> Result<()> {
     let page = bench.page_with(options()).await?;
@@ -105,4 +110,47 @@ async fn open_version_two(page: &Page) -> Result<String> {
             request.onerror = () => told('failed');
         });";
     page.call(open, json!([])).await
+}
+
+/// The process that holds what is stored is killed under an open page. The driver's session ends with it, so the page
+/// does by itself what it was told before, and leaves a note of what it saw.
+async fn i7_a_page_whose_way_to_the_ledger_is_lost_submits_and_sends(mut bench: Bench) -> Result<()> {
+    let page = bench.page().await?;
+    let before = page.submit(payment("order-842")).await?.intent;
+    assert_eq!(page.settled(&before.id).await?.kind, "succeeded");
+    let once_lost = "const open = () => new Promise((told) => {
+            const request = indexedDB.open('intento');
+            request.onsuccess = () => told(request.result);
+            request.onerror = () => told(request.error.name);
+        });
+        const probe = await open();
+        const go_on = async () => {
+            const page = await open();
+            const { intent, durability } = await app.submit(args[0]);
+            const { kind } = await app.settled(intent.id, 30_000);
+            return [page, durability, kind];
+        };
+        probe.onclose = async () => {
+            const seen = await go_on().catch((error) => app.failure(error));
+            localStorage.setItem('seen', JSON.stringify(seen));
+        };";
+    page.call::<()>(once_lost, json!([payment("order-843")])).await?;
+    signal(bench.browser.network_process()?, Signal::SIGKILL);
+    let paid =
+        eventually("the order is paid", async || Ok((bench.shop.ledger()?.tally().effects == 2).then_some(()))).await;
+    // The note is written, and what is in localStorage reaches its file a while later.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+
+    bench.browser.kill()?;
+    bench.browser.relaunch().await?;
+    let page = bench.page().await?;
+    let seen: serde_json::Value = page.call("return JSON.parse(localStorage.getItem('seen'))", json!([])).await?;
+    assert_eq!(seen, json!(["UnknownError", "strong", "succeeded"]));
+    paid?;
+    let after = page.submit(payment("order-843")).await?;
+    assert_eq!((after.created, after.intent.state.as_str()), (false, "succeeded"));
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), Tally { effects: 2, executions: 2, wire: 2 });
+    ledger.assert_one_key_per_intent(&[&before, &after.intent]);
+    Ok(())
 }

@@ -80,6 +80,9 @@ bugs! {
     AdoptTakesSent: "What a guest may have sent is adopted.",
     AdoptLeavesReference: "The reference of what cannot be adopted stays free in the account.",
     OpenCountKept: "An intent that ends is still counted as open.",
+    LaneOvertakes: "What waits behind another in its lane is sent beside it.",
+    LaneForgotten: "What ends or is skipped does not pass its turn on.",
+    SuccessorOutOfLane: "A successor does not take its predecessor's place in its lane.",
     DeliveredWithoutLease: "Handing over an outcome takes no lease.",
 }
 

@@ -27,6 +27,8 @@ pub enum Change {
     Cancel(IntentId),
     /// Lets a held intent run again: its cause is mended, or the customer confirmed that the decision stands.
     Resume(IntentId),
+    /// Takes a held intent out of its lane, so that it stands in nobody's way.
+    Skip(IntentId),
     /// The app gives up on an intent whose outcome is unknown; evidence may still come (P5.6).
     Abandon {
         intent: IntentId,
@@ -81,6 +83,8 @@ pub struct Submit {
     pub scope: ScopeHash,
     pub operation: String,
     pub reference: Option<String>,
+    /// Intents of one lane of a scope are sent one after the other.
+    pub lane: Option<String>,
     pub key: Key,
     pub contract: ContractSnapshot,
     pub fingerprint: Fingerprint,
@@ -103,7 +107,7 @@ pub struct Delivered {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replace {
     pub predecessor: IntentId,
-    /// Under the predecessor's scope, operation and reference.
+    /// Under the predecessor's scope, operation and reference, and in its place in its lane.
     pub successor: Submit,
     pub reason: String,
 }
@@ -208,6 +212,8 @@ pub enum Applied {
     },
     Held(Shared<IntentRecord>),
     Resumed(Shared<IntentRecord>),
+    /// If it was held: anything else keeps its place.
+    Skipped(Shared<IntentRecord>),
     Abandoned(Shared<IntentRecord>),
     /// It is to be reconciled.
     Reconcile(Shared<IntentRecord>),
@@ -249,6 +255,8 @@ pub enum Refusal {
     ReferenceConflict(Shared<IntentRecord>),
     /// [`OPEN_INTENTS_MAX`](super::limits::OPEN_INTENTS_MAX) unfinished intents.
     LedgerFull,
+    /// [`LANE_LENGTH_MAX`](super::limits::LANE_LENGTH_MAX) unfinished intents in the lane.
+    LaneFull,
     UnknownIntent,
     /// Another realm's lease runs until then, on the ledger clock.
     Leased {
@@ -288,6 +296,7 @@ impl Applied {
             | Self::Cancelled { intent, .. }
             | Self::Held(intent)
             | Self::Resumed(intent)
+            | Self::Skipped(intent)
             | Self::Abandoned(intent)
             | Self::Reconcile(intent)
             | Self::Reconciled(intent)

@@ -292,6 +292,7 @@ impl Engine {
 
     fn done(&mut self, ticket: u64, result: Result<Applied, CommitError>) {
         let news = !matches!(&result, Ok(Applied::Submitted { created: false, .. }));
+        let skipped = matches!(&result, Ok(Applied::Skipped(_)));
         let intent = result.as_ref().ok().and_then(Applied::intent).cloned();
         if let Ok(Applied::Adopted { moved, .. }) = &result {
             moved.iter().for_each(|intent| self.tell(intent));
@@ -299,6 +300,8 @@ impl Engine {
         }
         self.effects.push(Effect::Done { ticket, result });
         if let Some(intent) = intent {
+            // What it stood in the way of is due.
+            self.schedule.stale |= skipped;
             if news {
                 self.tell(&intent);
             }

@@ -84,6 +84,8 @@ codes! {
     /// The reference already names another payload, or an intent of another scope. The error carries that intent; after
     /// `adopt`, the other scope's as well.
     ReferenceConflict = "reference_conflict", App, "Show the existing intent, or use another reference for another decision.";
+    /// The lane is empty, longer than 128 bytes, or holds a control character.
+    LaneInvalid = "lane_invalid", App, "Use a lane of 1 to 128 bytes without control characters, or none.";
     /// The contract does not take this method.
     MethodNotAllowed = "method_not_allowed", App, "Use a method that the contract lists: POST, PUT, PATCH or DELETE.";
     /// Not a URL, or one with a user name or password.
@@ -120,6 +122,8 @@ codes! {
     Closed = "closed", App, "Open the queue again; nothing that was submitted is lost.";
     /// 10 000 unfinished intents.
     LedgerFull = "ledger_full", App, "Finish or cancel intents first; nothing is evicted to make room.";
+    /// 256 unfinished intents in this lane.
+    LaneFull = "lane_full", App, "Finish, cancel or skip what the lane waits for first; nothing is evicted to make room.";
     /// WebAssembly is missing, or the page's policy forbids it.
     WasmUnavailable = "wasm_unavailable", Platform, "Allow 'wasm-unsafe-eval' in script-src; where WebAssembly is missing, intento cannot run.";
     /// `crypto.getRandomValues` is missing or failed. There is no fallback.

@@ -23,6 +23,8 @@ pub struct IntentRecord {
     pub head_reference: Option<String>,
     /// Order of submission within the scope.
     pub sequence: u64,
+    /// The lane that it is sent in, if any; `None` again once it was skipped.
+    pub lane: Option<LanePlace>,
     pub created: Stamp,
     /// When a person confirmed that the decision stands: `expires_in_ms` counts from here.
     pub renewed: Option<Stamp>,
@@ -72,6 +74,7 @@ json!(struct IntentRecord {
     reference,
     head_reference,
     sequence,
+    lane: later,
     created,
     renewed,
     key,
@@ -97,6 +100,16 @@ json!(struct IntentRecord {
     contradicted,
     journal_entries,
 });
+
+/// A place in a lane of the scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LanePlace {
+    pub lane: String,
+    /// The sequence of the intent that took it first: a successor takes over its predecessor's.
+    pub place: u64,
+}
+
+json!(struct LanePlace { lane, place });
 
 /// The frozen request, its body apart. `Debug` shows no URL and no header value (law 11).
 #[derive(Clone, PartialEq, Eq)]

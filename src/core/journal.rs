@@ -63,6 +63,8 @@ pub enum JournalEvent {
     Resumed {
         from: HeldReason,
     },
+    /// It is in no lane any more.
+    Skipped,
     /// In the app's words.
     Abandoned {
         reason: String,
@@ -104,6 +106,7 @@ json!(enum JournalEvent {
     Reconciled { fence, finding } = "reconciled",
     Adopted { from } = "adopted",
     Resumed { from } = "resumed",
+    Skipped = "skipped",
     Abandoned { reason } = "abandoned",
     Replaced { successor, reason } = "replaced",
     Replaces { predecessor } = "replaces",

@@ -6,6 +6,8 @@ pub const SCOPE_MAX_BYTES: usize = 512;
 pub const OPERATION_MAX_BYTES: usize = 64;
 /// Longest accepted reference, in bytes.
 pub const REFERENCE_MAX_BYTES: usize = 256;
+/// Longest accepted name of a lane, in bytes.
+pub const LANE_MAX_BYTES: usize = 128;
 /// Longest accepted reason for abandoning or replacing, in bytes.
 pub const REASON_MAX_BYTES: usize = 256;
 /// Longest accepted absolute URL, in bytes.
@@ -27,6 +29,9 @@ pub const ANSWER_KEPT_MAX_BYTES: usize = 256 * 1024;
 
 /// Unfinished intents per scope; a submit beyond it is refused, nothing is evicted.
 pub const OPEN_INTENTS_MAX: u64 = 10_000;
+/// Unfinished intents in one lane; a submit beyond it is refused. Each open lane has one at least, so that
+/// [`OPEN_INTENTS_MAX`] bounds how many there are.
+pub const LANE_LENGTH_MAX: usize = 256;
 /// Attempts kept in the record itself; older ones are folded into counts and stay in the journal.
 pub const ATTEMPTS_KEPT: usize = 16;
 /// Attempts of one intent before patience ends and it is held as unresolved.

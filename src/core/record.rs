@@ -20,6 +20,7 @@ pub enum RecordKey {
     Counters(ScopeHash),
     /// The head of the chain that a reference names.
     Reference(ReferenceName),
+    Lane(LaneName),
     Intent(IntentId),
     Payload(IntentId),
     Journal(IntentId, u64),
@@ -38,12 +39,23 @@ impl ReferenceName {
     }
 }
 
+/// Scope and lane as one string. Lanes hold no control character.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LaneName(pub String);
+
+impl LaneName {
+    pub fn new(scope: &ScopeHash, lane: &str) -> Self {
+        Self([&scope.0, "\u{1f}", lane].concat())
+    }
+}
+
 /// One record of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     Clock(LedgerClock),
     Counters(Counters),
     Reference(IntentId),
+    Lane(Shared<Lane>),
     Intent(Shared<IntentRecord>),
     Payload(Shared<Payload>),
     Journal(Shared<JournalEntry>),
@@ -64,6 +76,14 @@ pub struct Counters {
 }
 
 json!(struct Counters { submitted, open });
+
+/// The unfinished intents of one lane, each with its place; only the first is sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    pub queue: Vec<(u64, IntentId)>,
+}
+
+json!(struct Lane { queue });
 
 /// What is not needed to list or schedule. `Debug` shows no content (law 11).
 #[derive(Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ pub struct Snapshot {
     pub id: IntentId,
     pub operation: String,
     pub reference: Option<String>,
+    pub lane: Option<String>,
     /// A state of design section 2; `sending` while a send lease lives.
     pub state: &'static str,
     pub key_hash: String,
@@ -37,6 +38,7 @@ json!(write struct Snapshot {
     id,
     operation,
     reference,
+    lane,
     state,
     key_hash = "keyHash",
     cause,
@@ -145,6 +147,7 @@ impl Snapshot {
             id: intent.id.clone(),
             operation: intent.operation.clone(),
             reference: intent.reference.clone(),
+            lane: intent.lane.as_ref().map(|at| at.lane.clone()),
             state: if sending { "sending" } else { intent.state.name() },
             key_hash: intent.key.short_hash(),
             cause,

@@ -12,8 +12,8 @@ use super::intent::Request;
 use super::json::json;
 use super::key::{Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use super::limits::{
-    BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, OPERATION_MAX_BYTES, REFERENCE_MAX_BYTES,
-    SCOPE_MAX_BYTES, URL_MAX_BYTES,
+    BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, LANE_MAX_BYTES, OPERATION_MAX_BYTES,
+    REFERENCE_MAX_BYTES, SCOPE_MAX_BYTES, URL_MAX_BYTES,
 };
 use super::media_type::{essence, is_json};
 use super::record::{Body, Content};
@@ -76,6 +76,7 @@ impl Destinations {
 pub struct Submission {
     pub operation: String,
     pub reference: Reference,
+    pub lane: Option<String>,
     pub method: String,
     pub target: Target,
     pub headers: Vec<(String, String)>,
@@ -177,6 +178,7 @@ impl Submission {
         let contract = &context.contract.contract;
         check_operation(&self.operation)?;
         let reference = check_reference(self.reference)?;
+        check_lane(self.lane.as_deref())?;
         let method = Method::parse(&self.method).filter(|method| contract.methods.contains(method));
         let method = method.ok_or_else(|| Error::new(ErrorCode::MethodNotAllowed).detail(self.method.clone()))?;
         context.destinations.check(&self.target)?;
@@ -201,6 +203,7 @@ impl Submission {
             scope: context.scope.clone(),
             operation: self.operation,
             reference,
+            lane: self.lane,
             key,
             contract: context.contract.clone(),
             fingerprint,
@@ -227,6 +230,11 @@ fn check_reference(reference: Reference) -> Result<Option<String>, Error> {
         }
         Reference::Named(name) => Ok(Some(name)),
     }
+}
+
+fn check_lane(lane: Option<&str>) -> Result<(), Error> {
+    let fits = |lane: &str| (1..=LANE_MAX_BYTES).contains(&lane.len()) && !lane.chars().any(char::is_control);
+    if lane.is_none_or(fits) { Ok(()) } else { Err(ErrorCode::LaneInvalid.into()) }
 }
 
 /// The header that binds a cookie's request to its scope (P8.1); its value is the scope's hash.

@@ -57,6 +57,7 @@ pub(super) fn of_commit(error: CommitError) -> Error {
                 Error { existing: Some(ours), conflicting: Some(theirs), ..Error::new(ErrorCode::ReferenceConflict) }
             }
             Refusal::LedgerFull => ErrorCode::LedgerFull.into(),
+            Refusal::LaneFull => ErrorCode::LaneFull.into(),
             Refusal::UnknownIntent => ErrorCode::UnknownIntent.into(),
             Refusal::Undecodable | Refusal::Inconsistent => ErrorCode::LedgerUnreadable.into(),
             // Refusals of claims; no caller makes one.

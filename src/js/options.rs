@@ -149,6 +149,7 @@ struct PlainSubmission {
     /// Present means that the app passed a reference or null.
     has_reference: bool,
     reference: Option<String>,
+    lane: Option<String>,
     method: String,
     url: String,
     headers: Vec<(String, String)>,
@@ -161,6 +162,7 @@ json!(read struct PlainSubmission {
     operation,
     has_reference = "hasReference",
     reference,
+    lane,
     method,
     url,
     headers: default,
@@ -199,6 +201,7 @@ pub(super) fn submission(text: &str, bytes: Option<Vec<u8>>, base: &str) -> Resu
             (true, None) => Reference::OptedOut,
             (true, Some(name)) => Reference::Named(name),
         },
+        lane: plain.lane,
         method: plain.method,
         target: url::parse(&plain.url, Some(base))?,
         headers: plain.headers,

@@ -42,7 +42,7 @@ impl RecordKey {
             Self::Payload(_) => Shelf::Payloads,
             Self::Journal(..) => Shelf::Journal,
             Self::Contract(_) => Shelf::Contracts,
-            Self::Clock | Self::Counters(_) | Self::Reference(_) | Self::Origin(_) => Shelf::Meta,
+            Self::Clock | Self::Counters(_) | Self::Reference(_) | Self::Lane(_) | Self::Origin(_) => Shelf::Meta,
         }
     }
 
@@ -58,6 +58,7 @@ impl RecordKey {
             Self::Clock => "clock".to_owned(),
             Self::Counters(scope) => ["counters/", &scope.0].concat(),
             Self::Reference(name) => ["reference/", &name.0].concat(),
+            Self::Lane(name) => ["lane/", &name.0].concat(),
             Self::Origin(origin) => ["origin/", origin].concat(),
         }
     }
@@ -70,6 +71,7 @@ impl Record {
             Self::Clock(clock) => to_text(clock),
             Self::Counters(counters) => to_text(counters),
             Self::Reference(head) => to_text(head),
+            Self::Lane(lane) => to_text(lane),
             Self::Intent(intent) => to_text(intent),
             Self::Payload(payload) => to_text(payload),
             Self::Journal(entry) => to_text(entry),
@@ -95,6 +97,7 @@ impl Record {
             RecordKey::Clock => read(text, Self::Clock),
             RecordKey::Counters(_) => read(text, Self::Counters),
             RecordKey::Reference(_) => read(text, Self::Reference),
+            RecordKey::Lane(_) => read(text, Self::Lane),
             RecordKey::Intent(_) => read(text, Self::Intent),
             RecordKey::Payload(_) => read(text, Self::Payload),
             RecordKey::Journal(..) => read(text, Self::Journal),

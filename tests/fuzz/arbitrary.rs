@@ -5,13 +5,14 @@ use std::rc::Rc;
 use intento::core::attempt::{Attempt, AttemptState, History};
 use intento::core::contract::{Answer, AnswerClass, AttemptReading, Carrier, CarrierPlace, Fault, Finding, Method};
 use intento::core::intent::{
-    Cause, Claim, Delivery, Evidence, HeldReason, IntentRecord, Polling, Purpose, Reconciling, Replay, Request, State,
+    Cause, Claim, Delivery, Evidence, HeldReason, IntentRecord, LanePlace, Polling, Purpose, Reconciling, Replay,
+    Request, State,
 };
 use intento::core::journal::{JournalEntry, JournalEvent};
 use intento::core::json::{from_text, to_text};
 use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
-use intento::core::record::{Body, Content, Counters, Payload, Record, RecordKey};
+use intento::core::record::{Body, Content, Counters, Lane, LaneName, Payload, Record, RecordKey};
 use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Stamp};
 use intento::core::window::{ServerDate, WindowStart};
@@ -33,6 +34,9 @@ pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
         }),
         1 => (text(), id()).prop_map(|(name, head)| {
             (RecordKey::Reference(intento::core::record::ReferenceName(name)), Record::Reference(head))
+        }),
+        1 => (text(), vec((number(), id()), 0..4)).prop_map(|(name, queue)| {
+            (RecordKey::Lane(LaneName(name)), Record::Lane(Shared::new(Lane { queue })))
         }),
         6 => intent().boxed().prop_map(|intent| (RecordKey::Intent(intent.id.clone()), Record::Intent(Shared::new(intent)))),
         2 => (id(), payload().boxed()).prop_map(|(id, payload)| (RecordKey::Payload(id), Record::Payload(Shared::new(payload)))),
@@ -286,7 +290,8 @@ fn delivery() -> impl Strategy<Value = Delivery> {
 }
 
 fn intent() -> impl Strategy<Value = IntentRecord> {
-    let named = (text(), text(), text(), of(text()), of(text()), number(), stamp(), of(stamp()));
+    let lane = of((text(), number()).prop_map(|(lane, place)| LanePlace { lane, place }));
+    let named = (text(), text(), text(), of(text()), of(text()), number(), lane, stamp(), of(stamp()));
     let frozen = (key(), carrier(), any::<bool>(), text(), text(), request(), of(number()));
     let standing = (
         state().boxed(),
@@ -300,7 +305,7 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
     );
     let after = (of(polling()), reconciling(), delivery(), of(text()), of(text()), any::<bool>(), number());
     (named.boxed(), frozen.boxed(), standing.boxed(), after.boxed()).prop_map(|(named, frozen, standing, after)| {
-        let (id, scope, operation, reference, head_reference, sequence, created, renewed) = named;
+        let (id, scope, operation, reference, head_reference, sequence, lane, created, renewed) = named;
         let (key, carrier, has_lookup, contract, fingerprint, request, expires_in_ms) = frozen;
         let (state, due_at_ms, floor_at_ms, claim, fence, history, first_sent, window) = standing;
         let (polling, reconciling, delivery, predecessor, successor, contradicted, journal_entries) = after;
@@ -311,6 +316,7 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             reference,
             head_reference,
             sequence,
+            lane,
             created,
             renewed,
             key,

@@ -127,6 +127,7 @@ fn submit(body: String, carrier: Option<Carrier>, path: &str) -> Result<Submit, 
     let submission = Submission {
         operation: "pay".to_owned(),
         reference: Reference::OptedOut,
+        lane: None,
         method: "POST".to_owned(),
         target: target.clone(),
         headers: Vec::new(),

@@ -108,6 +108,7 @@ fn submit(number: u8) -> Submit {
     let submission = Submission {
         operation: "authorize-payment".to_owned(),
         reference: Reference::Named("order-842".to_owned()),
+        lane: None,
         method: "POST".to_owned(),
         target: target.clone(),
         headers: vec![("x-tenant".to_owned(), "7".to_owned())],
@@ -174,6 +175,7 @@ fn changes() -> Vec<Change> {
         Change::NotSent(NotSent { intent: id(), attempt: 1, fence, jitter }),
         Change::Cancel(id()),
         Change::Resume(id()),
+        Change::Skip(id()),
         Change::Reconcile(id()),
         Change::Reconciled(Box::new(Reconciled {
             intent,

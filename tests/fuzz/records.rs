@@ -126,7 +126,9 @@ proptest! {
     #[test]
     fn law_8_without_one_of_its_members_a_record_is_undecodable((key, record) in record(), number: Index) {
         let mut damaged: Value = serde_json::from_str(&record.to_text().unwrap()).unwrap();
-        let members = members(&damaged, "");
+        let mut members = members(&damaged, "");
+        // The first rows of the format have none: there the checksum must tell.
+        members.retain(|(parent, name)| !(parent.is_empty() && name == "lane"));
         if members.is_empty() {
             return Ok(());
         }

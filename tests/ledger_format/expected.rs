@@ -9,13 +9,14 @@ use intento::core::contract::{
     Refusal, ReplayMarker, RetryHint, Rule, Success, When,
 };
 use intento::core::intent::{
-    Cause, Claim, Delivery, Evidence, HeldReason, IntentRecord, Polling, Purpose, Reconciling, Replay, Request, State,
+    Cause, Claim, Delivery, Evidence, HeldReason, IntentRecord, LanePlace, Polling, Purpose, Reconciling, Replay,
+    Request, State,
 };
 use intento::core::journal::{JournalEntry, JournalEvent};
 use intento::core::json::from_text;
 use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
-use intento::core::record::{Body, Content, Counters, Payload, Record, RecordKey, ReferenceName};
+use intento::core::record::{Body, Content, Counters, Lane, LaneName, Payload, Record, RecordKey, ReferenceName};
 use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Stamp};
 use intento::core::window::{ServerDate, WindowStart};
@@ -59,6 +60,10 @@ fn meta() -> Vec<(RecordKey, Record)> {
         (RecordKey::Clock, Record::Clock(clock)),
         (RecordKey::Counters(scope()), Record::Counters(Counters { submitted: 8, open: 4 })),
         (RecordKey::Reference(name), Record::Reference(IntentId::from("successor"))),
+        (
+            RecordKey::Lane(LaneName::new(&scope(), "table-7")),
+            Record::Lane(Shared::new(Lane { queue: vec![(13, IntentId::from("in-lane"))] })),
+        ),
         (RecordKey::Origin(ORIGIN.to_owned()), Record::Origin(Shared::new(origin))),
     ]
 }
@@ -132,7 +137,10 @@ fn intents() -> Vec<IntentRecord> {
         due_at_ms: None,
         ..self::queued(state.name(), sequence)
     });
-    [queued, waiting, accepted, held, succeeded, rejected, successor, abandoned].into_iter().chain(ended).collect()
+    let in_lane =
+        IntentRecord { lane: Some(LanePlace { lane: "table-7".to_owned(), place: 13 }), ..self::queued("in-lane", 13) };
+    let first = [queued, waiting, accepted, held, succeeded, rejected, successor, abandoned];
+    first.into_iter().chain(ended).chain([in_lane]).collect()
 }
 
 fn queued(id: &str, sequence: u64) -> IntentRecord {
@@ -143,6 +151,7 @@ fn queued(id: &str, sequence: u64) -> IntentRecord {
         reference: None,
         head_reference: None,
         sequence,
+        lane: None,
         created: stamp(0),
         renewed: None,
         key: from_text("\"3f0c1d5e-8a44-4c0e-9b1a-6f2f7d1f0a55\"").unwrap(),
@@ -276,6 +285,7 @@ fn events() -> Vec<JournalEvent> {
         Delivered { ok: false },
         Acknowledged,
         Contradicted { attempt: 2, reading: answer },
+        Skipped,
     ]
 }
 

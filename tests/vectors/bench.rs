@@ -65,6 +65,7 @@ impl Bench {
         let submission = Submission {
             operation: "authorize-payment".to_owned(),
             reference: Reference::Named("order-842".to_owned()),
+            lane: None,
             method: vector.method.clone(),
             target: target(&vector.path),
             headers: Vec::new(),

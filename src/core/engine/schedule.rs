@@ -120,6 +120,8 @@ impl Engine {
             return;
         }
         self.offer(intent);
+        // It has passed its turn on, to one that nobody names.
+        self.schedule.stale |= intent.lane.is_some() && intent.has_ended();
         match intent.due_at_ms {
             Some(at_ms) if at_ms <= self.stamp().at_ms => {
                 self.start_or_pass_over(intent);

@@ -194,7 +194,8 @@ impl Members<'_> {
 /// States the JSON form of a type.
 ///
 /// - `json!(struct T { a, b = "name", c: default })`: an object. Members are named after their fields, or as given;
-///   `default` stands in for a missing one. `write struct` and `read struct` do one direction only.
+///   `default` stands in for a missing one. `later`: an `Option` that the first rows of the format do not know, written only
+///   where there is one. `write struct` and `read struct` do one direction only.
 /// - `json!(enum T { A = "a", B { x, y } = "b" })`: `"a"`, or `{"b":{"x":..,"y":..}}`.
 /// - `json!(words T { A = "a", B = "b" })`: one word each, which [`as_str`] gives too.
 /// - `json!(text T)`: a string, the type's only field.
@@ -210,7 +211,7 @@ macro_rules! json {
             fn write(&self, out: &mut $crate::core::json::Writer) {
                 let Self { $($field),* } = self;
                 out.plain("{");
-                $(out.member(json!(@name $field $($name)?), $field);)*
+                $(json!(@write out $($default)? (json!(@name $field $($name)?)) $field);)*
                 out.close('}');
             }
         }
@@ -292,8 +293,15 @@ macro_rules! json {
     };
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
+    (@write $out:ident later ($name:expr) $field:ident) => {
+        if let Some(value) = $field {
+            $out.member($name, value);
+        }
+    };
+    (@write $out:ident $(default)? ($name:expr) $field:ident) => { $out.member($name, $field) };
     (@member $members:ident ($name:expr)) => { $members.member($name) };
     (@member $members:ident default ($name:expr)) => { $members.member_or_default($name) };
+    (@member $members:ident later ($name:expr)) => { $members.member_if_there($name) };
     (@variant $out:ident $name:literal) => { $out.string($name) };
     (@variant $out:ident $name:literal $($field:ident)+) => {{
         $out.open_variant($name);

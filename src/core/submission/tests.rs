@@ -17,6 +17,7 @@ fn good() -> Submission {
     Submission {
         operation: "authorize-payment".to_owned(),
         reference: Reference::Named("order-842".to_owned()),
+        lane: None,
         method: "POST".to_owned(),
         target: shop(),
         headers: vec![("X-Tenant".to_owned(), "7".to_owned())],

@@ -1,20 +1,29 @@
 //! Adopting: a guest signs in, and what was decided as a guest belongs to the account (P8.2).
 
 use super::draft::Draft;
-use super::refuse;
+use super::{lane, refuse};
 use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Adopt, Applied, Refusal};
 use crate::core::intent::IntentRecord;
 use crate::core::journal::JournalEvent;
 use crate::core::limits::OPEN_INTENTS_MAX;
+use crate::core::map::SortedMap;
 use crate::core::record::{ReferenceName, Stop};
 use crate::core::shared::Shared;
 
 /// What was provably never sent changes its scope. What may have been sent keeps the scope, and so the credentials, that
-/// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. All or nothing.
+/// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. What waits behind it in
+/// a lane stays with it, and can be adopted once that has ended. All or nothing.
 pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, Stop> {
     let (mut moved, mut left) = (Vec::new(), Vec::new());
-    for id in &change.intents {
+    // What goes first in a lane goes first here, or it would hold back what follows it.
+    let mut ids = SortedMap::new();
+    for (number, id) in change.intents.iter().enumerate() {
+        let intent = draft.intent(id)?;
+        let place = intent.lane.as_ref().map_or(intent.sequence, |at| at.place);
+        ids.insert((place, number), id);
+    }
+    for id in ids.values() {
         let mut intent = draft.intent(id)?;
         if intent.scope == change.to {
             // This very change ran before (P1.1).
@@ -28,7 +37,8 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
             // Nothing came of it, and nothing will: it stands in nobody's way.
             continue;
         }
-        let stays = intent.has_ended() || (intent.maybe_sent() && !bug(Bug::AdoptTakesSent));
+        let sent = intent.maybe_sent() && !bug(Bug::AdoptTakesSent);
+        let stays = intent.has_ended() || sent || !lane::is_in_turn(draft, &intent)?;
         if !(stays && bug(Bug::AdoptLeavesReference)) {
             take_reference(draft, &intent, change)?;
         }
@@ -74,7 +84,13 @@ fn rescope(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>, change: &Ad
     draft.put_counters(&change.to, to);
     draft.journal(intent, JournalEvent::Adopted { from: change.from.clone() });
     intent.head_reference = intent.head_reference.as_ref().and(name_in(intent, change)).map(|name| name.0);
+    lane::leave(draft, intent)?;
     intent.scope = change.to.clone();
+    let place = intent.sequence;
+    if let Some(at) = &mut intent.lane {
+        at.place = place;
+    }
+    lane::enter(draft, intent)?;
     draft.put_intent(intent);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::draft::Draft;
-use super::{deliver, refuse};
+use super::{deliver, lane, refuse};
 use crate::core::attempt::AttemptState;
 use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Grant, Refusal, TakeClaim};
@@ -22,8 +22,11 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
         return refuse(Refusal::WrongState(intent));
     }
     draft.need_surroundings(&intent)?;
-    let read = draft.contract(&intent.contract).and_then(|contract| Ok((contract, draft.payload(&intent.id)?)));
-    let (contract, payload) = match read {
+    let read = draft.contract(&intent.contract).and_then(|contract| {
+        let in_turn = take.purpose != Purpose::Send || lane::is_in_turn(draft, &intent)?;
+        Ok((contract, draft.payload(&intent.id)?, in_turn))
+    });
+    let (contract, payload, in_turn) = match read {
         Err(Stop::Refused(why)) => return hold_undecodable(draft, intent, why),
         read => read?,
     };
@@ -65,6 +68,12 @@ pub(super) fn claim(draft: &mut Draft<'_>, take: &TakeClaim) -> Result<Applied, 
     if take.purpose == Purpose::Deliver {
         deliver::check(&intent, take, &draft.now())?;
         intent.delivery.tries = intent.delivery.tries.saturating_add(1);
+    }
+    if !in_turn {
+        // It is due when its turn comes.
+        intent.due_at_ms = None;
+        draft.put_intent(&intent);
+        return Ok(Applied::NotGranted(intent));
     }
     if take.purpose == Purpose::Send
         && let Some(instead) = instead_of_sending(draft, &mut intent, &contract, take)?

@@ -10,7 +10,7 @@ use crate::core::intent::{Claim, IntentRecord};
 use crate::core::journal::{JournalEntry, JournalEvent};
 use crate::core::key::{ContractHash, IntentId, ScopeHash};
 use crate::core::reach::OriginRecord;
-use crate::core::record::{Counters, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
+use crate::core::record::{Counters, Lane, LaneName, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
 use crate::core::shared::Shared;
 use crate::core::time::{LedgerClock, Reading, Stamp};
 
@@ -130,6 +130,14 @@ impl<'a> Draft<'a> {
 
     pub(super) fn put_reference(&mut self, name: ReferenceName, head: IntentId) {
         self.writes.insert(RecordKey::Reference(name), Record::Reference(head));
+    }
+
+    pub(super) fn lane(&self, name: &LaneName) -> Result<Shared<Lane>, Stop> {
+        Ok(read!(self, RecordKey::Lane(name.clone()), Record::Lane)?.unwrap_or_default())
+    }
+
+    pub(super) fn put_lane(&mut self, name: LaneName, lane: Shared<Lane>) {
+        self.writes.insert(RecordKey::Lane(name), Record::Lane(lane));
     }
 
     /// The stored contract of an intent; it was written with it.

@@ -6,6 +6,7 @@ mod attempt;
 mod claim;
 mod deliver;
 mod draft;
+mod lane;
 mod poll;
 mod reconcile;
 mod steering;
@@ -39,6 +40,7 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Replace(replace) => submit::replace(&mut draft, replace)?,
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,
         Change::Resume(id) => steering::resume(&mut draft, id)?,
+        Change::Skip(id) => lane::skip(&mut draft, id)?,
         Change::Abandon { intent, reason } => steering::abandon(&mut draft, intent, reason)?,
         Change::Delivered(delivered) => deliver::delivered(&mut draft, delivered)?,
         Change::Acknowledge(id) => deliver::acknowledge(&mut draft, id)?,
@@ -77,6 +79,7 @@ fn needs(change: &Change) -> Vec<RecordKey> {
         | Change::Delivered(Delivered { intent, .. })
         | Change::Cancel(intent)
         | Change::Resume(intent)
+        | Change::Skip(intent)
         | Change::Abandon { intent, .. }
         | Change::Reconcile(intent)
         | Change::Acknowledge(intent)
@@ -103,6 +106,11 @@ impl Draft<'_> {
                 // An outcome is worth more than the count of what is open.
                 Err(Stop::Refused(_)) => {}
                 Err(unread) => return Err(unread),
+            }
+            match lane::leave(self, intent) {
+                Err(unread @ Stop::Unread(_)) => return Err(unread),
+                // And more than a lane.
+                Ok(()) | Err(Stop::Refused(_)) => {}
             }
         }
         self.journal(intent, JournalEvent::Settled { state: state.name().to_owned() });

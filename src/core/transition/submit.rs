@@ -1,13 +1,12 @@
 //! Submitting: one decision becomes one intent, however often it is made.
 
 use super::draft::Draft;
-use super::refuse;
+use super::{lane, refuse};
 use crate::core::attempt::History;
 use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Refusal, Replace, Submit};
-use crate::core::intent::{Delivery, IntentRecord, Reconciling, State};
+use crate::core::intent::{Delivery, IntentRecord, LanePlace, Reconciling, State};
 use crate::core::journal::JournalEvent;
-use crate::core::key::IntentId;
 use crate::core::limits::OPEN_INTENTS_MAX;
 use crate::core::record::{Payload, RecordKey, ReferenceName, Stop};
 use crate::core::shared::Shared;
@@ -48,7 +47,7 @@ fn in_place_of_a_foreign_one(
     draft.journal(&mut foreign, JournalEvent::Replaced { successor: submit.intent.clone(), reason });
     foreign.successor = Some(submit.intent.clone());
     draft.put_intent(&foreign);
-    let intent = create(draft, submit, Some(foreign.id.clone()))?;
+    let intent = create(draft, submit, Some(&foreign))?;
     Ok(Applied::Submitted { intent, created: true })
 }
 
@@ -88,7 +87,7 @@ pub(super) fn replace(draft: &mut Draft<'_>, replace: &Replace) -> Result<Applie
     predecessor.successor = Some(submit.intent.clone());
     predecessor.head_reference = None;
     draft.put_intent(&predecessor);
-    let intent = create(draft, submit, Some(predecessor.id.clone()))?;
+    let intent = create(draft, submit, Some(&predecessor))?;
     Ok(Applied::Submitted { intent, created: true })
 }
 
@@ -111,7 +110,11 @@ fn same_decision(intent: Shared<IntentRecord>, submit: &Submit) -> Result<Applie
     }
 }
 
-fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>) -> Result<Shared<IntentRecord>, Stop> {
+fn create(
+    draft: &mut Draft<'_>,
+    submit: &Submit,
+    predecessor: Option<&IntentRecord>,
+) -> Result<Shared<IntentRecord>, Stop> {
     let name = reference_name(submit);
     let mut counters = draft.counters(&submit.scope)?;
     if counters.open >= OPEN_INTENTS_MAX {
@@ -124,9 +127,14 @@ fn create(draft: &mut Draft<'_>, submit: &Submit, predecessor: Option<IntentId>)
     let mut intent = Shared::new(new_intent(draft, submit, name.as_ref(), counters.submitted));
     draft.journal(&mut intent, JournalEvent::Submitted);
     if let Some(predecessor) = predecessor {
-        draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.clone() });
-        intent.predecessor = Some(predecessor);
+        draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.id.clone() });
+        intent.predecessor = Some(predecessor.id.clone());
+        // A successor takes its predecessor's place, in the lane too.
+        if predecessor.scope == intent.scope && !bug(Bug::SuccessorOutOfLane) {
+            intent.lane = predecessor.lane.clone();
+        }
     }
+    lane::enter(draft, &mut intent)?;
     draft.put_intent(&intent);
     draft.put_payload(&intent.id, Shared::new(Payload { body: submit.body.clone(), answer: None }));
     if draft.find_contract(&submit.contract.hash)?.is_none() {
@@ -151,6 +159,7 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         reference: submit.reference.clone(),
         head_reference: name.map(|name| name.0.clone()),
         sequence,
+        lane: submit.lane.clone().map(|lane| LanePlace { lane, place: sequence }),
         created: now,
         renewed: None,
         key: submit.key.clone(),

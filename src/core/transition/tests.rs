@@ -181,6 +181,7 @@ fn submit(number: u8) -> Submit {
         scope: ScopeHash::of("user-1"),
         operation: "authorize-payment".to_owned(),
         reference: Some(format!("order-{number}")),
+        lane: None,
         key: Key::render(bits(2), &generic().key),
         contract: snapshot(generic()),
         fingerprint: Fingerprint::of(

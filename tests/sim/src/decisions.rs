@@ -12,6 +12,7 @@ pub fn decision(number: u32) -> Submission {
     Submission {
         operation: "authorize-payment".to_owned(),
         reference: Reference::Named(format!("order-{number}")),
+        lane: None,
         method: "POST".to_owned(),
         target: target(),
         headers: Vec::new(),

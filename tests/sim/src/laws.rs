@@ -88,6 +88,18 @@ impl Laws {
         self.known.get(id).map(|intent| &**intent)
     }
 
+    /// The unfinished ones of its lane that go before this one: they have an earlier place, or may have been sent.
+    pub(crate) fn before_in_lane<'a>(&'a self, intent: &'a IntentRecord) -> impl Iterator<Item = &'a IntentRecord> {
+        let goes_before = |other: &&IntentRecord| match (&other.lane, &intent.lane) {
+            (Some(theirs), Some(own)) => {
+                let same = theirs.lane == own.lane && other.scope == intent.scope && other.id != intent.id;
+                same && !other.has_ended() && (theirs.place < own.place || other.maybe_sent())
+            }
+            _ => false,
+        };
+        self.intents().filter(move |_| intent.lane.is_some() && !intent.has_ended()).filter(goes_before)
+    }
+
     /// What the app said when it was asked for credentials.
     pub fn authorized(&mut self, realm: RealmNo, intent: &IntentId, granted: bool) {
         let asked = (realm, intent.clone());
@@ -202,7 +214,12 @@ impl Laws {
                         self.claimed_ms.insert((intent.id.clone(), intent.history.total), now_ms);
                     }
                 }
-                None => assert_eq!(intent.history.total, 0, "seed {seed}: law 1"),
+                None => {
+                    assert_eq!(intent.history.total, 0, "seed {seed}: law 1");
+                    let before = intent.predecessor.as_ref().and_then(|id| self.known.get(id));
+                    let same = before.is_none_or(|before| before.scope != intent.scope || before.lane == intent.lane);
+                    assert!(same, "seed {seed}: lanes: a successor takes its predecessor's place");
+                }
             }
             *self.open.entry(intent.scope.clone()).or_default() += u64::from(!intent.has_ended());
             alone(&intent, seed);

@@ -17,7 +17,7 @@ use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission};
 use crate::profile::Profile;
 use crate::realms::scope_hash;
 use crate::world::{DAY, HOUR, MINUTE, POISON, RealmNo, SECOND, World};
-pub use draw::draw;
+pub use draw::{draw, has_lanes};
 
 /// After the storm, everything must be terminal or held within this much virtual time. The longest way there is patience:
 /// thirty answers "in progress", or 200 attempts,
@@ -71,6 +71,8 @@ pub enum Act {
     },
     Cancel,
     Resume,
+    /// A held intent is to stand in nobody's way.
+    Skip,
     Reconcile,
     Abandon,
     Replace,
@@ -251,7 +253,11 @@ fn act(world: &mut World, step: &Step) {
             }
         }
         (Act::Submit { order, kind }, Some(realm)) => {
-            world.submit_with(realm, order as u32, |submission| state(submission, order, kind));
+            let lane = lane(world, step.pick);
+            world.submit_with(realm, order as u32, |submission| {
+                state(submission, order, kind);
+                submission.lane = lane;
+            });
         }
         (_, Some(realm)) => steer(world, realm, step),
     }
@@ -286,6 +292,12 @@ fn power_off(world: &mut World, ms: u64, behind_ms: u64, seen: bool) {
     });
 }
 
+/// In a life with lanes, most intents have one of two.
+fn lane(world: &World, pick: usize) -> Option<String> {
+    let lane = [None, Some("table-7"), Some("table-7"), Some("bar")][(pick >> 8) % 4];
+    lane.filter(|_| world.lanes).map(str::to_owned)
+}
+
 fn state(submission: &mut Submission, order: u64, kind: Kind) {
     submission.expires_in = ExpiresIn::Never;
     match kind {
@@ -307,11 +319,15 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     let scope = world.engine(realm).scope().clone();
     let mut intents = world.ledger.intents();
     intents.retain(|intent| intent.scope == scope);
+    if step.act == Act::Skip {
+        intents.retain(|intent| intent.lane.is_some() && matches!(intent.state, State::Held { .. }));
+    }
     let Some(intent) = intents.get((step.pick >> 4) % intents.len().max(1)) else { return };
     let id = intent.id.clone();
     let change = match step.act {
         Act::Cancel => Change::Cancel(id),
         Act::Resume => Change::Resume(id),
+        Act::Skip => Change::Skip(id),
         Act::Reconcile => Change::Reconcile(id),
         Act::Abandon if intent.maybe_sent() => Change::Abandon { intent: id, reason: "no patience".to_owned() },
         Act::Replace => match world.successor(realm, intent) {
@@ -360,6 +376,7 @@ impl World {
             self.tally.expired_unsent += u64::from(intent.state == State::Expired);
             self.tally.replaced += u64::from(intent.predecessor.is_some());
             self.tally.contradicted += u64::from(intent.contradicted);
+            self.tally.behind_held += u64::from(self.laws.before_in_lane(&intent).next().is_some());
             self.tally.delivered += u64::from(intent.delivery.acknowledged.is_some());
             let asked = |attempt: &&Attempt| matches!(attempt.state, AttemptState::Ended { retry_after_ms: Some(wait_ms), .. } if wait_ms > 1_000);
             let refused = |attempt: &&Attempt| {

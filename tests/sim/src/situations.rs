@@ -26,6 +26,13 @@ impl World {
                     self.tally.stale_facts += u64::from(stale);
                     self.tally.zombies += u64::from(stale && self.thawed.contains(&realm));
                 }
+                (Change::Submit(_), Ok(Applied::Submitted { intent, created: true })) => {
+                    self.tally.in_lane += u64::from(intent.lane.is_some() && intent.due_at_ms.is_none());
+                }
+                (Change::Skip(_), Ok(Applied::Skipped(intent))) => {
+                    let had_lane = self.laws.known(&intent.id).is_some_and(|before| before.lane.is_some());
+                    self.tally.skipped += u64::from(had_lane && intent.lane.is_none());
+                }
                 (Change::NotSent(_), Ok(_)) => {
                     self.tally.guarded += 1;
                     self.tally.zombies += u64::from(self.thawed.contains(&realm));

@@ -127,7 +127,11 @@ fn refused(refusal: &Refusal, to: &mut impl Hasher) {
             record(theirs, to);
             record(ours, to);
         }
-        Refusal::LedgerFull | Refusal::UnknownIntent | Refusal::Undecodable | Refusal::Inconsistent => {}
+        Refusal::LedgerFull
+        | Refusal::LaneFull
+        | Refusal::UnknownIntent
+        | Refusal::Undecodable
+        | Refusal::Inconsistent => {}
     }
 }
 

@@ -21,6 +21,7 @@ use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::profile::Profile;
 use crate::realms::{Realm, name_of};
+use crate::schedule::has_lanes;
 use crate::server::decide::Token;
 use crate::server::{Packet, Server, Waiter, json};
 use crate::storm::Storm;
@@ -109,6 +110,8 @@ pub struct World {
     pub contract: ContractSnapshot,
     /// What a later build of the app, which some tabs run already, submits under.
     pub deployed: Option<ContractSnapshot>,
+    /// Do most intents of this life have a lane?
+    pub lanes: bool,
     /// Is the ledger of a weak tier, in a life in which that tells?
     pub weak: bool,
     pub storm: Storm,
@@ -206,6 +209,7 @@ impl World {
             messages_lost: false,
             contract: Profile::Conforming.contract(),
             deployed: None,
+            lanes: false,
             weak: false,
             storm: Storm::default(),
             drawn: false,
@@ -233,6 +237,7 @@ impl World {
         world.weak = world.dice.one_in(8);
         world.drift_ppm =
             if world.dice.one_in(3) { world.dice.roll(2 * DRIFT_MAX_PPM) as i64 - DRIFT_MAX_PPM as i64 } else { 0 };
+        world.lanes = has_lanes(seed);
         world.drawn = true;
         world
     }
@@ -328,7 +333,12 @@ impl World {
         self.laws.intents().all(|intent| self.is_at_an_end(intent))
     }
 
+    /// Has it ended, or does it wait for the app, itself or behind one of its lane that does?
     pub fn is_at_an_end(&self, intent: &IntentRecord) -> bool {
+        self.rests(intent) || self.laws.before_in_lane(intent).any(|before| self.rests(before))
+    }
+
+    fn rests(&self, intent: &IntentRecord) -> bool {
         let theirs = self.realms.iter().filter(|(_, realm)| *realm.engine.scope() == intent.scope);
         let held = matches!(intent.state, State::Held { .. });
         intent.has_ended() || (held && self.laws.is_held_for_good(intent, theirs.map(|(number, _)| *number)))

@@ -164,6 +164,7 @@ fn show(intent: &IntentRecord, seen: Seen, text: &mut String) {
         reference: _,
         head_reference: _,
         sequence: _,
+        lane: _,
         created: _,
         renewed: _,
         key: _,

@@ -89,6 +89,8 @@ impl Laws {
         self.after_a_freeze(realm, &intent, dispatch.attempt, seed);
         if !self.sends.contains_key(&intent.id) {
             self.reachable(ledger, realm, now_ms, seed);
+            let before = self.before_in_lane(&intent).next();
+            assert!(before.is_none(), "seed {seed}: lanes: sent before {before:?} of its lane");
         }
         self.same_bytes(&intent, sending);
         self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);

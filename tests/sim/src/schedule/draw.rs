@@ -18,6 +18,11 @@ enum Trait {
     Travel,
 }
 
+/// Do intents have lanes in this life? A throw of its own, so that the others are as they were without lanes.
+pub fn has_lanes(seed: u64) -> bool {
+    Dice::new(seed ^ 0x00_1a_4e).one_in(5)
+}
+
 /// The steps that a seed draws.
 pub fn draw(seed: u64) -> Vec<Step> {
     let mut dice = Dice::new(seed ^ 0x00_ac_75);
@@ -28,6 +33,7 @@ pub fn draw(seed: u64) -> Vec<Step> {
         8 => Trait::Travel,
         _ => Trait::Mixed,
     };
+    let lanes = has_lanes(seed);
     let count = 3 + dice.roll(17);
     let mut steps = Vec::with_capacity(2 + count as usize);
     steps.push(Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } });
@@ -47,7 +53,11 @@ pub fn draw(seed: u64) -> Vec<Step> {
         };
         let pick = dice.roll(1 << 16) as usize;
         let own = life != Trait::Mixed && dice.one_in(2);
-        let act = if own { draw_act_of(life, &mut dice) } else { draw_act(&mut dice) };
+        let act = match lanes {
+            true if dice.one_in(3) => draw_act_in_lanes(&mut dice),
+            _ if own => draw_act_of(life, &mut dice),
+            _ => draw_act(&mut dice),
+        };
         steps.push(Step { after_ms, pick, act });
     }
     steps
@@ -85,6 +95,15 @@ fn draw_act_of(life: Trait, dice: &mut Dice) -> Act {
     };
     let drawn = dice.roll(acts.len() as u64) as usize;
     acts.get(drawn).map_or(Act::Thaw, |act| act(dice))
+}
+
+fn draw_act_in_lanes(dice: &mut Dice) -> Act {
+    match dice.roll(6) {
+        0 => Act::Skip,
+        1 => Act::Replace,
+        2 => submit(dice),
+        _ => Act::Submit { order: dice.roll(ORDERS), kind: Kind::Unnamed },
+    }
 }
 
 fn draw_act(dice: &mut Dice) -> Act {

@@ -110,6 +110,7 @@ export function plainSubmission(submission: Submission, keyAt: string | null): P
     operation: text(own(submission, 'operation'), 'operation') ?? '',
     hasReference: reference !== undefined,
     reference: reference ?? null,
+    lane: text(own(submission, 'lane'), 'lane'),
     method: text(own(request, 'method'), 'method') ?? '',
     url: text(own(request, 'url'), 'url') ?? '',
     headers: headerPairs(own(request, 'headers')),

@@ -60,9 +60,9 @@ export class OpenQueue implements Queue {
   }
 
   async fetch(url: string, init: FetchInit): Promise<Settled> {
-    const { operation, reference, expiresIn, within, signal, ...request } = init;
+    const { operation, reference, lane, expiresIn, within, signal, ...request } = init;
     signal?.throwIfAborted();
-    const decision = { operation, reference, request: { ...request, url } };
+    const decision = { operation, reference, ...(lane === undefined ? {} : { lane }), request: { ...request, url } };
     const intent = await this.submit(expiresIn === undefined ? decision : { ...decision, expiresIn });
     return intent.settled({ ...(within === undefined ? {} : { within }), ...(signal === undefined ? {} : { signal }) });
   }
@@ -112,6 +112,7 @@ export class OpenQueue implements Queue {
       settled: (within) => this.#ask(() => this.#raw.settled(snapshot.id, within)) as Promise<PlainSettled>,
       cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<IntentSnapshot>,
       resume: () => this.#ask(() => this.#raw.resume(snapshot.id)) as Promise<IntentSnapshot>,
+      skip: () => this.#ask(() => this.#raw.skip(snapshot.id)) as Promise<IntentSnapshot>,
       reconcile: () => this.#ask(() => this.#raw.reconcile(snapshot.id)) as Promise<IntentSnapshot>,
       abandon: (reason) => this.#ask(() => this.#raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
       replace: (submission, reason) => {
@@ -157,10 +158,14 @@ interface Calls {
   settled(within: number | undefined): Promise<PlainSettled>;
   cancel(): Promise<IntentSnapshot>;
   resume(): Promise<IntentSnapshot>;
+  skip(): Promise<IntentSnapshot>;
   reconcile(): Promise<IntentSnapshot>;
   abandon(reason: string): Promise<IntentSnapshot>;
   replace(submission: Submission, reason: string): Promise<Intent>;
 }
+
+/** States in which an intent may stand in the way of its lane. */
+const UNFINISHED: ReadonlySet<IntentSnapshot['state']> = new Set(['queued', 'sending', 'waiting', 'accepted', 'held']);
 
 class HeldIntent implements Intent {
   readonly receipt: Receipt;
@@ -216,6 +221,11 @@ class HeldIntent implements Intent {
 
   async resume(): Promise<void> {
     this.#snapshot = await this.#calls.resume();
+  }
+
+  async skip(): Promise<boolean> {
+    this.#snapshot = await this.#calls.skip();
+    return this.#snapshot.lane === null || !UNFINISHED.has(this.#snapshot.state);
   }
 
   async reconcile(options: { within?: number; signal?: AbortSignal } = {}): Promise<Settled> {

@@ -155,6 +155,12 @@ export interface Submission {
   operation: string;
   /** The app's stable name for it: `order-842`. `null` opts out of "same reference, same intent". */
   reference: string | null;
+  /**
+   * Intents of one lane of a scope are sent one after the other, in the order of submission: `table-7`. One that is held
+   * blocks its lane, and no other, until it has ended or `skip()` takes it out. At most 128 bytes; 256 unfinished intents a
+   * lane (`lane_full`). Without one, nothing waits for anything.
+   */
+  lane?: string;
   request: IntentRequest;
   /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
   expiresIn?: number | null;
@@ -197,6 +203,8 @@ export interface IntentSnapshot {
   id: string;
   operation: string;
   reference: string | null;
+  /** Null: it has none, or was skipped. Behind another of its lane it is `queued`, and `nextAttemptAt` is null. */
+  lane: string | null;
   state: 'queued' | 'sending' | 'waiting' | 'accepted' | 'held'
     | 'succeeded' | 'rejected' | 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
   /** First 12 hex digits of SHA-256(key): correlates with a server's log without disclosing the key. */
@@ -261,6 +269,11 @@ export interface Intent {
   /** Lets a held intent run again, with the same key: its cause is mended, or the customer confirmed it. */
   resume(): Promise<void>;
   /**
+   * Takes a held intent out of its lane: the others of that lane go on, and it is sent beside them, if ever. True if no lane
+   * waits for it now; false if it is not held, and keeps its place.
+   */
+  skip(): Promise<boolean>;
+  /**
    * Finds out, without sending again, what became of it: asks the app's `reconcile`, or the server by the contract's
    * lookup. Resolves with what is then known, as `settled` does. Only for an intent that may have been sent and whose
    * outcome, or whose `safeToReplace`, is not known.
@@ -270,7 +283,7 @@ export interface Intent {
   abandon(options: { reason: string }): Promise<void>;
   /**
    * The next decision in this one's place, linked to it, under the same operation and reference, with a key of its
-   * own. Only while `safeToReplace` (else `not_replaceable`), and once: a second one with the same request is the
+   * own; in its place in its lane, too, but behind what may have been sent meanwhile. Only while `safeToReplace` (else `not_replaceable`), and once: a second one with the same request is the
    * same successor, with another request a `reference_conflict` that carries it.
    */
   replace(request: IntentRequest, options: { reason: string; expiresIn?: number | null }): Promise<Intent>;
@@ -296,6 +309,7 @@ export interface StorageLost {
 export interface FetchInit extends Omit<IntentRequest, 'url'> {
   operation: string;
   reference: string | null;
+  lane?: string;
   expiresIn?: number | null;
   within?: number;
   signal?: AbortSignal;
@@ -311,7 +325,7 @@ export interface Queue {
   /**
    * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
    * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by
-   * reconciling. Throws `reference_conflict`, with both intents, where this scope has one of the same reference; nothing
+   * reconciling. What waits behind one of those in a lane is left with it; adopt again once that has ended. Throws `reference_conflict`, with both intents, where this scope has one of the same reference; nothing
    * is adopted then.
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;

@@ -39,7 +39,9 @@ export async function others(queue: Queue, intent: Intent): Promise<void> {
   const form = new URLSearchParams({ amount: '1' });
   await queue.submit({ operation: 'pay', reference: null, request: { method: 'POST', url: '/', body: form } });
   await queue.submit({ operation: 'pay', reference: null, request: { method: 'POST', url: '/', body: new Uint8Array(3) } });
-  const settled = await queue.fetch('/payments', { method: 'POST', operation: 'pay', reference: 'order-1', body: { amount: 1 } });
+  await queue.submit({ operation: 'order', reference: null, lane: 'table-7', request: { method: 'POST', url: '/' } });
+  const settled = await queue.fetch('/payments', { method: 'POST', operation: 'pay', reference: 'order-1', lane: 'table-7', body: { amount: 1 } });
+  if (settled.kind === 'held' && settled.intent.lane !== null) (await intent.skip()) satisfies boolean;
   if (settled.kind === 'rejected' && settled.intent.safeToReplace) {
     const next: Intent = await intent.replace({ method: 'POST', url: '/payments', body: 1 }, { reason: 'declined' });
     void next.receipt.created;

@@ -75,6 +75,12 @@ impl RawQueue {
         self.steering(Change::Resume(intent.clone()), intent)
     }
 
+    /// Resolves with the snapshot; its lane is null if the intent was held, and stands in nobody's way now.
+    pub fn skip(&self, intent: String) -> Promise {
+        let intent = IntentId::from(intent);
+        self.steering(Change::Skip(intent.clone()), intent)
+    }
+
     /// Resolves with the snapshot once it is noted that somebody is to find out what became of the intent.
     pub fn reconcile(&self, intent: String) -> Promise {
         let intent = IntentId::from(intent);

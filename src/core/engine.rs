@@ -60,6 +60,8 @@ pub struct Engine {
     suspended: bool,
     online: bool,
     runs: SortedMap<IntentId, AttemptRun>,
+    /// When runs were begun within the last minute, oldest first, by the monotonic clock.
+    begun: Vec<u64>,
     credentials: CredentialsKnown,
     inbox: Inbox,
     /// Intents that this realm leaves alone until a monotonic time: the app's credentials or the ledger failed.
@@ -95,6 +97,7 @@ impl Engine {
             suspended: false,
             online: settings.online,
             runs: SortedMap::new(),
+            begun: Vec::new(),
             credentials: CredentialsKnown::default(),
             inbox: Inbox::new(&settings.handled),
             parked: SortedMap::new(),
@@ -197,6 +200,7 @@ impl Engine {
             due.map(|due_at_ms| due_at_ms.saturating_sub(stamp.at_ms)),
             inbox.map(|due_at_ms| due_at_ms.saturating_sub(stamp.at_ms)),
             retry.map(|at_ms| at_ms.saturating_sub(now)),
+            self.pace_ends_at_ms().map(|at_ms| at_ms.saturating_sub(now)),
             self.parked.values().filter_map(|parked| parked.until_mono_ms).min().map(|at_ms| at_ms.saturating_sub(now)),
             self.origins.next_probe_at_ms().map(|at_ms| at_ms.saturating_sub(now)),
             (!self.watched.is_empty()).then(|| (self.watched_at_ms + WATCH_INTERVAL_MS).saturating_sub(now)),

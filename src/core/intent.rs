@@ -63,7 +63,7 @@ pub struct IntentRecord {
     pub successor: Option<IntentId>,
     /// Evidence against the outcome arrived after it (law 6).
     pub contradicted: bool,
-    /// Entries in its journal.
+    /// Entries in its journal, those that were only counted included.
     pub journal_entries: u64,
 }
 

@@ -1,4 +1,6 @@
-//! The journal of an intent: what was attempted and decided, append-only; never payload, key or headers.
+//! The journal of an intent: what was attempted and decided, append-only; never payload, key or headers. It ends at
+//! [`JOURNAL_MAX`](super::limits::JOURNAL_MAX), but for what decides: what is known of the intent is in its record, whose
+//! history loses nothing.
 
 use super::contract::{AttemptReading, Finding};
 use super::intent::{Cause, HeldReason};
@@ -91,6 +93,24 @@ pub enum JournalEvent {
         attempt: u32,
         reading: AttemptReading,
     },
+}
+
+impl JournalEvent {
+    /// Does it decide about the intent? None of these comes again and again.
+    pub fn is_decisive(&self) -> bool {
+        use JournalEvent::{Abandoned, Adopted, Contradicted, Replaced, Replaces, Settled, Skipped, Submitted};
+        matches!(
+            self,
+            Submitted
+                | Skipped
+                | Adopted { .. }
+                | Abandoned { .. }
+                | Replaced { .. }
+                | Replaces { .. }
+                | Settled { .. }
+                | Contradicted { .. }
+        )
+    }
 }
 
 json!(enum JournalEvent {

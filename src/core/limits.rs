@@ -34,6 +34,9 @@ pub const OPEN_INTENTS_MAX: u64 = 10_000;
 pub const LANE_LENGTH_MAX: usize = 256;
 /// Attempts kept in the record itself; older ones are folded into counts and stay in the journal.
 pub const ATTEMPTS_KEPT: usize = 16;
+/// Entries of an intent's journal, of what was tried, waited for and handed over. Beyond it they are only counted; what decides
+/// about the intent is still written, which happens a bounded number of times.
+pub const JOURNAL_MAX: u64 = 1_000;
 /// Attempts of one intent before patience ends and it is held as unresolved.
 pub const ATTEMPTS_MAX: u32 = 200;
 /// "Still in progress" answers in a row before the intent is held as unresolved.
@@ -48,7 +51,7 @@ pub const RECONCILES_MAX: u32 = 10;
 pub const RECONCILE_PAUSE_MIN_MS: u64 = 5_000;
 /// How long the app's `reconcile` may take.
 pub const RECONCILE_DEADLINE_MS: u64 = 30_000;
-/// Intents of another scope that one call adopts.
+/// Intents of another scope that one call adopts, finished ones among them; a scope of more is not adopted.
 pub const ADOPT_MAX: usize = 1_000;
 /// How long the app's `prepare` may take; then the attempt is put off.
 pub const PREPARE_DEADLINE_MS: u32 = 4_000;
@@ -80,6 +83,11 @@ pub const RECORD_TRIES_MAX: u32 = 12;
 
 /// Attempts that one realm runs at the same time.
 pub const RUNS_MAX: usize = 6;
+/// Runs of any kind that one realm begins within [`MINUTE_MS`]; what is due beyond it waits. No storm of retries is denser, and
+/// a customer's work of a day offline is done in one go.
+pub const ATTEMPTS_PER_MINUTE_MAX: usize = 6_000;
+/// See [`ATTEMPTS_PER_MINUTE_MAX`].
+pub const MINUTE_MS: u64 = 60_000;
 /// Intents that other realms run and whose locks one realm waits for.
 pub const LOCK_WAITS_MAX: usize = 32;
 /// How long a browser may take to say whether a lock is to be had.

@@ -5,18 +5,19 @@ mod tests;
 
 use core::fmt;
 
-use super::change::{ContractSnapshot, Submit};
+use super::change::{Adopt, ContractSnapshot, Submit};
 use super::contract::{Carrier, CarrierPlace, Method, is_credential, is_token};
 use super::error::{Error, ErrorCode};
-use super::intent::Request;
+use super::intent::{IntentRecord, Request};
 use super::json::json;
 use super::key::{Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
 use super::limits::{
-    BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, LANE_MAX_BYTES, OPERATION_MAX_BYTES,
-    REFERENCE_MAX_BYTES, SCOPE_MAX_BYTES, URL_MAX_BYTES,
+    ADOPT_MAX, BODY_MAX_BYTES, EXPIRES_IN_MS, HEADER_VALUE_MAX_BYTES, HEADERS_MAX, LANE_MAX_BYTES, OPERATION_MAX_BYTES,
+    REASON_MAX_BYTES, REFERENCE_MAX_BYTES, SCOPE_MAX_BYTES, URL_MAX_BYTES,
 };
 use super::media_type::{essence, is_json};
 use super::record::{Body, Content};
+use super::shared::Shared;
 
 /// A URL as the platform parsed it. Its `Debug` shows the origin only (law 11).
 #[derive(Clone, PartialEq, Eq)]
@@ -170,6 +171,20 @@ pub fn scope_hash(scope: Option<&str>) -> Result<ScopeHash, Error> {
         Some(scope) if scope.len() > SCOPE_MAX_BYTES => Err(ErrorCode::ScopeTooLong.into()),
         Some(scope) => Ok(ScopeHash::of(scope)),
     }
+}
+
+/// Why an app abandons or replaces, for the journal.
+pub fn reason(reason: String) -> Result<String, Error> {
+    let fits = (1..=REASON_MAX_BYTES).contains(&reason.len());
+    if fits { Ok(reason) } else { Err(ErrorCode::ReasonInvalid.into()) }
+}
+
+/// Takes another scope's intents over. `listed`: one more than may be adopted, where there are more.
+pub fn adoption(from: ScopeHash, to: ScopeHash, listed: &[Shared<IntentRecord>]) -> Result<Adopt, Error> {
+    if listed.len() > ADOPT_MAX || from == to {
+        return Err(Error::new(ErrorCode::OptionInvalid).detail("fromScope"));
+    }
+    Ok(Adopt { from, to, intents: listed.iter().map(|intent| intent.id.clone()).collect() })
 }
 
 impl Submission {

@@ -12,7 +12,7 @@ use crate::core::contract::Contract;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::json::{FromJson, from_text, json};
 use crate::core::key::ContractHash;
-use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS, REASON_MAX_BYTES};
+use crate::core::limits::{ATTEMPT_DEADLINE_MAX_MS, ATTEMPT_DEADLINE_MIN_MS, ATTEMPT_DEADLINE_MS};
 use crate::core::record::Content;
 use crate::core::submission::{BodyKind, Destinations, ExpiresIn, Reference, StatedBody, Submission, scope_hash};
 use crate::ledger::durability::Durability;
@@ -136,12 +136,6 @@ fn contract_snapshot(text: Option<&str>) -> Result<ContractSnapshot, Error> {
         from_text(text).map_err(|misread| Error::new(ErrorCode::ContractInvalid).detail(misread.member))?;
     contract.validate()?;
     Ok(ContractSnapshot { hash: ContractHash::of(text), contract: Rc::new(contract) })
-}
-
-/// Why an app abandons or replaces, for the journal.
-pub(super) fn reason(reason: String) -> Result<String, Error> {
-    let fits = (1..=REASON_MAX_BYTES).contains(&reason.len());
-    if fits { Ok(reason) } else { Err(ErrorCode::ReasonInvalid.into()) }
 }
 
 struct PlainSubmission {

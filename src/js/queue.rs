@@ -12,7 +12,7 @@ use super::{errors, options};
 use crate::browser::codec::to_js;
 use crate::browser::driver::{Done, Driver};
 use crate::browser::sys::{Deferred, object, promise_of};
-use crate::core::change::{Adopt, Applied, Change};
+use crate::core::change::{Applied, Change};
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::CommitError;
 use crate::core::intent::IntentRecord;
@@ -20,7 +20,7 @@ use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{ADOPT_MAX, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
-use crate::core::submission::scope_hash;
+use crate::core::submission::{self, adoption, scope_hash};
 use crate::core::time::{Moment, Stamp};
 use crate::ledger::store::Store;
 
@@ -60,7 +60,7 @@ impl RawQueue {
     /// As [`submit`](Self::submit): a successor of an intent that ended without an effect.
     pub fn replace(&self, predecessor: String, reason: String, submission: String, bytes: Option<Vec<u8>>) -> Promise {
         let submission = options::submission(&submission, bytes, &self.base_url);
-        let (reason, predecessor) = (options::reason(reason), IntentId::from(predecessor));
+        let (reason, predecessor) = (submission::reason(reason), IntentId::from(predecessor));
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
             let driver = drivers.of_intent(&predecessor).await?;
@@ -90,7 +90,7 @@ impl RawQueue {
     /// Resolves with the snapshot once the intent is given up.
     pub fn abandon(&self, intent: String, reason: String) -> Promise {
         let intent = IntentId::from(intent);
-        match options::reason(reason) {
+        match submission::reason(reason) {
             Ok(reason) => self.steering(Change::Abandon { intent: intent.clone(), reason }, intent),
             Err(error) => Promise::reject(&self.plain(&error)),
         }
@@ -110,13 +110,9 @@ impl RawQueue {
             let from = scope_hash(from.as_deref())?;
             let adopted = js_sys::Array::new();
             for driver in drivers.all() {
-                let listed = listed(driver, &from).await?;
-                if listed.len() > ADOPT_MAX || from == *driver.scope() {
-                    return Err(Error::new(ErrorCode::OptionInvalid).detail("fromScope"));
-                }
-                let intents = listed.into_iter().map(|intent| intent.id.clone()).collect();
-                let change = Change::Adopt(Adopt { from: from.clone(), to: driver.scope().clone(), intents });
-                adopted.push(&steer(driver, change));
+                let listed = listed(driver, &from, ADOPT_MAX as u32 + 1).await?;
+                let adopt = adoption(from.clone(), driver.scope().clone(), &listed)?;
+                adopted.push(&steer(driver, Change::Adopt(adopt)));
             }
             Ok(Promise::all(&adopted).into())
         }))
@@ -139,7 +135,9 @@ impl RawQueue {
             let mut all = Vec::new();
             for driver in drivers.all() {
                 let now = driver.stamp();
-                all.extend(listed(driver, driver.scope()).await?.iter().map(|intent| Snapshot::of(intent, &now)));
+                all.extend(
+                    listed(driver, driver.scope(), LIST_MAX).await?.iter().map(|intent| Snapshot::of(intent, &now)),
+                );
             }
             Ok(to_js(&all))
         }))
@@ -264,8 +262,8 @@ fn snapshots(intents: &[Shared<IntentRecord>], now: &Stamp) -> JsValue {
     to_js(&intents.iter().map(|intent| Snapshot::of(intent, now)).collect::<Vec<_>>())
 }
 
-async fn listed(driver: &Driver<Face>, scope: &ScopeHash) -> Result<Vec<Shared<IntentRecord>>, Error> {
-    let listed = driver.store().list(scope, LIST_MAX).await;
+async fn listed(driver: &Driver<Face>, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, Error> {
+    let listed = driver.store().list(scope, limit).await;
     listed.map_err(|_| ErrorCode::LedgerUnreadable.into())
 }
 

@@ -11,6 +11,7 @@ use crate::core::effect::Effect;
 use crate::core::input::{Authorized, CommitError, Prepared, Ticket};
 use crate::core::intent::{Cause, HeldReason, IntentRecord, State};
 use crate::core::key::IntentId;
+use crate::core::limits::MINUTE_MS;
 use crate::core::record::{LaneName, Overlay, Payload, Record, RecordKey, Versioned};
 use crate::core::shared::Shared;
 use crate::core::time::LedgerClock;
@@ -72,6 +73,9 @@ impl Engine {
     }
 
     fn run(&mut self, intent: &IntentRecord, errand: Errand) -> bool {
+        let now = self.now.mono_ms;
+        self.begun.retain(|at_ms| now.saturating_sub(*at_ms) < MINUTE_MS);
+        self.begun.push(now);
         let mut run = AttemptRun::new(intent.id.clone(), errand);
         let next = run.reached(self.take_lock(&intent.id));
         self.runs.insert(intent.id.clone(), run);

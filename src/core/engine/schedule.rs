@@ -5,7 +5,9 @@ use crate::core::backoff::backoff_ms;
 use crate::core::effect::Effect;
 use crate::core::input::DuePage;
 use crate::core::intent::IntentRecord;
-use crate::core::limits::{BACKOFF_CAP_MS, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, OPEN_INTENTS_MAX, RUNS_MAX};
+use crate::core::limits::{
+    ATTEMPTS_PER_MINUTE_MAX, BACKOFF_CAP_MS, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, MINUTE_MS, OPEN_INTENTS_MAX, RUNS_MAX,
+};
 use crate::core::shared::Shared;
 
 /// What is known of the ledger's due times.
@@ -42,7 +44,15 @@ impl Schedule {
 
 impl Engine {
     pub(super) fn has_room(&self) -> bool {
-        self.runs.len() < RUNS_MAX && !self.suspended && self.started
+        let paced = self.pace_ends_at_ms().is_some();
+        self.runs.len() < RUNS_MAX && !paced && !self.suspended && self.started
+    }
+
+    /// When this realm may begin another run, by the monotonic clock; `None`: now.
+    pub(super) fn pace_ends_at_ms(&self) -> Option<u64> {
+        let place = self.begun.len().checked_sub(ATTEMPTS_PER_MINUTE_MAX)?;
+        let at_ms = self.begun.get(place)?.saturating_add(MINUTE_MS);
+        (self.now.mono_ms < at_ms).then_some(at_ms)
     }
 
     pub(super) fn load_due(&mut self) {

@@ -55,6 +55,19 @@ fn named(reference: &str) -> Submission {
     Submission { reference: Reference::Named(reference.to_owned()), ..good() }
 }
 
+fn in_lane(lane: &str) -> Submission {
+    Submission { lane: Some(lane.to_owned()), ..good() }
+}
+
+fn headers(count: usize) -> Vec<(String, String)> {
+    (0..count).map(|number| (format!("x-{number}"), String::new())).collect()
+}
+
+/// So many bytes long.
+fn url_of(bytes: usize) -> String {
+    format!("{:x<bytes$}", "https://api.shop.example/")
+}
+
 fn to(target: Target) -> Submission {
     Submission { target, ..good() }
 }
@@ -73,8 +86,8 @@ fn a_good_submission_becomes_a_change() {
 #[test]
 fn bad_input_is_refused_with_its_code() {
     use ErrorCode::*;
-    let many = (0..=HEADERS_MAX).map(|number| (format!("x-{number}"), String::new())).collect();
-    let long_url = format!("https://api.shop.example/{}", "x".repeat(URL_MAX_BYTES));
+    let many = headers(HEADERS_MAX + 1);
+    let long_url = url_of(URL_MAX_BYTES + 1);
     let rows = [
         (OperationInvalid, Submission { operation: String::new(), ..good() }),
         (OperationInvalid, Submission { operation: "x".repeat(OPERATION_MAX_BYTES + 1), ..good() }),
@@ -84,6 +97,10 @@ fn bad_input_is_refused_with_its_code() {
         (ReferenceInvalid, named("order\u{1f}842")),
         (ReferenceTooLong, named(&"x".repeat(REFERENCE_MAX_BYTES + 1))),
         (ReferenceTooLong, named(&"é".repeat(REFERENCE_MAX_BYTES / 2 + 1))),
+        (LaneInvalid, in_lane("")),
+        (LaneInvalid, in_lane("table\u{1f}7")),
+        (LaneInvalid, in_lane(&"x".repeat(LANE_MAX_BYTES + 1))),
+        (LaneInvalid, in_lane(&"é".repeat(LANE_MAX_BYTES / 2 + 1))),
         (MethodNotAllowed, Submission { method: "GET".to_owned(), ..good() }),
         (MethodNotAllowed, Submission { method: "post".to_owned(), ..good() }),
         (UrlInvalid, to(target("ftp://api.shop.example/", "ftp:", "api.shop.example"))),
@@ -123,6 +140,10 @@ fn what_is_at_a_bound_is_good() {
     let rows = [
         Submission { operation: "x".repeat(OPERATION_MAX_BYTES), ..good() },
         named(&"x".repeat(REFERENCE_MAX_BYTES)),
+        in_lane("7"),
+        in_lane(&"x".repeat(LANE_MAX_BYTES)),
+        to(target(&url_of(URL_MAX_BYTES), "https:", "api.shop.example")),
+        Submission { headers: headers(HEADERS_MAX), ..good() },
         with_header("x-long", &"x".repeat(HEADER_VALUE_MAX_BYTES)),
         with_header("content-type", "application/vnd.shop+json; charset=utf-8"),
         Submission { body: Some(StatedBody::json("x".repeat(BODY_MAX_BYTES))), ..good() },
@@ -155,7 +176,17 @@ fn a_scope_is_required_and_bounded() {
     assert_eq!(scope_hash(Some("")).map_err(|error| error.code), Err(ErrorCode::ScopeMissing));
     let long = "x".repeat(SCOPE_MAX_BYTES + 1);
     assert_eq!(scope_hash(Some(&long)).map_err(|error| error.code), Err(ErrorCode::ScopeTooLong));
+    assert!(scope_hash(Some(&"x".repeat(SCOPE_MAX_BYTES))).is_ok());
     assert_ne!(scope_hash(Some("a")), scope_hash(Some("b")));
+}
+
+#[test]
+fn a_reason_is_required_and_bounded() {
+    for (bytes, fits) in [(0, false), (1, true), (REASON_MAX_BYTES, true), (REASON_MAX_BYTES + 1, false)] {
+        let given = "x".repeat(bytes);
+        let wanted = if fits { Ok(given.clone()) } else { Err(ErrorCode::ReasonInvalid) };
+        assert_eq!(reason(given).map_err(|error| error.code), wanted, "{bytes} bytes");
+    }
 }
 
 #[test]

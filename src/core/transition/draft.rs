@@ -9,6 +9,7 @@ use crate::core::contract::Contract;
 use crate::core::intent::{Claim, IntentRecord};
 use crate::core::journal::{JournalEntry, JournalEvent};
 use crate::core::key::{ContractHash, IntentId, ScopeHash};
+use crate::core::limits::JOURNAL_MAX;
 use crate::core::reach::OriginRecord;
 use crate::core::record::{Counters, Lane, LaneName, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
 use crate::core::shared::Shared;
@@ -183,10 +184,13 @@ impl<'a> Draft<'a> {
         self.writes.insert(RecordKey::Origin(origin.to_owned()), Record::Origin(record.clone()));
     }
 
-    /// Appends to an intent's journal.
+    /// Appends to an intent's journal. What it is too long for is only counted.
     pub(super) fn journal(&mut self, intent: &mut IntentRecord, event: JournalEvent) {
         let sequence = intent.journal_entries;
         intent.journal_entries = sequence.saturating_add(1);
+        if sequence >= JOURNAL_MAX && !event.is_decisive() {
+            return;
+        }
         let entry = Shared::new(JournalEntry { intent: intent.id.clone(), sequence, at: self.now, event });
         self.writes.insert(RecordKey::Journal(intent.id.clone(), sequence), Record::Journal(entry));
     }

@@ -1,6 +1,7 @@
 //! `apply` against its laws and rules. This file is the bench: a ledger in a map, and short ways to say changes.
 
 mod adopt;
+mod bounds;
 mod claims;
 mod contracts;
 mod evidence;

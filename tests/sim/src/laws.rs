@@ -38,6 +38,8 @@ pub struct Laws {
     unauthorized: BTreeSet<(RealmNo, IntentId)>,
     /// Attempts that left, by intent.
     pub sends: BTreeMap<IntentId, Vec<u32>>,
+    /// When each realm has sent.
+    sent_by_ms: BTreeMap<RealmNo, Vec<u64>>,
     /// The device's wall clock was stepped: realms may disagree about when a lease ends (law 5 bounds what we start).
     pub clocks_disagree: bool,
     /// The wall clock was set back, and none of these, which would know, has written to the ledger since. Until then how

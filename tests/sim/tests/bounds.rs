@@ -1,10 +1,17 @@
 //! Bounds (law 10): commits, attempts at a time, looks at the ledger, probes; and that one bad record stops no other.
 
-use intento::core::change::Applied;
-use intento::core::input::{Input, Wake};
-use intento::core::intent::{HeldReason, State};
-use intento::core::limits::{DUE_PAGE_MAX, RUNS_MAX};
+use intento::core::change::{Applied, Refusal};
+use intento::core::effect::Effect;
+use intento::core::engine::Engine;
+use intento::core::input::{Authorized, CommitError, Credentials, DuePage, Input, Lock, Wake};
+use intento::core::intent::{HeldReason, IntentRecord, State};
+use intento::core::key::IntentId;
+use intento::core::limits::{ATTEMPTS_PER_MINUTE_MAX, DUE_PAGE_MAX, RUNS_MAX};
+use intento::core::reach::OriginRecord;
 use intento::core::record::RecordKey;
+use intento::core::shared::Shared;
+use intento::core::time::{Moment, Stamp};
+use sim::world::ORIGIN;
 use sim::{HOUR, LedgerFault, MINUTE, SECOND, World};
 
 #[test]
@@ -145,4 +152,78 @@ fn a_watched_intent_is_looked_at_now_and_then() {
     let looks = world.counts.looks;
     world.run_for(MINUTE);
     assert_eq!(world.counts.looks, looks);
+}
+
+/// What comes of it does not matter, only that it is begun: each run ends with a claim that is refused for now.
+#[test]
+fn law_10_no_storm_is_denser_than_a_realm_may_send() {
+    let mut world = World::new(17);
+    world.go_offline();
+    let realm = world.open();
+    let ticket = world.submit(realm, 1);
+    world.run_for(SECOND);
+    let mut storm = Storm { engine: world.engine(realm).clone(), intent: world.intent_of(ticket), begun: 0 };
+    let at = |ms: u64| Moment { wall_ms: world.wall_ms() + ms, mono_ms: world.now_ms + ms };
+    storm.engine.handle(Input::Wake(Wake::Online), at(0));
+    assert!(storm.begins(at(0)), "the first");
+    while storm.begun < ATTEMPTS_PER_MINUTE_MAX {
+        assert!(storm.begins(at(SECOND)), "{} of {ATTEMPTS_PER_MINUTE_MAX}", storm.begun);
+    }
+    for ms in [SECOND, MINUTE - 1] {
+        assert!(!storm.begins(at(ms)), "one more");
+    }
+    assert_eq!(storm.engine.wake_in_ms(), 1, "it waits, and is not dropped");
+    storm.engine.handle(Input::Wake(Wake::Timer), at(MINUTE));
+    let looks = |effect: &Effect| matches!(effect, Effect::LoadDue { .. });
+    assert!(storm.engine.take_effects().iter().any(looks), "for what had to wait");
+    assert!(storm.begins(at(MINUTE)) && !storm.begins(at(MINUTE)), "as many as a minute ago");
+    assert!(storm.begins(at(MINUTE + SECOND)));
+}
+
+/// One engine, and intents that are due without end.
+struct Storm {
+    engine: Engine,
+    intent: IntentRecord,
+    begun: usize,
+}
+
+impl Storm {
+    /// One more is due. Says whether the engine goes about it.
+    fn begins(&mut self, now: Moment) -> bool {
+        let due = IntentRecord { id: IntentId::from(format!("intent-{}", self.begun)), ..self.intent.clone() };
+        let answered = Stamp { wall_ms: now.wall_ms, ..self.engine.stamp() };
+        let origin = OriginRecord { last_answer: Some(answered), answered: true, ..OriginRecord::default() };
+        let origins = vec![(ORIGIN.into(), Shared::new(origin))];
+        let page = DuePage { due: vec![Shared::new(due)], origins, ..DuePage::default() };
+        self.engine.handle(Input::Due(page), now);
+        let before = self.begun;
+        loop {
+            let effects = self.engine.take_effects();
+            if effects.is_empty() {
+                return self.begun > before;
+            }
+            effects
+                .into_iter()
+                .filter_map(|effect| self.answer(effect))
+                .for_each(|input| self.engine.handle(input, now));
+        }
+    }
+
+    fn answer(&mut self, effect: Effect) -> Option<Input> {
+        Some(match effect {
+            Effect::Lock { intent, .. } => Input::Lock { intent, lock: Lock::Unavailable },
+            Effect::Authorize { intent, .. } => {
+                self.begun += 1;
+                Input::Authorized { intent, outcome: Authorized::Granted(Credentials::default()) }
+            }
+            Effect::Commit { batch } => {
+                let refused = || CommitError::Refused(Refusal::NotBefore { at_ms: 0 });
+                Input::Committed {
+                    results: batch.into_iter().map(|(of, _)| (of, Err(refused()))).collect(),
+                    clock: None,
+                }
+            }
+            _ => return None,
+        })
+    }
 }

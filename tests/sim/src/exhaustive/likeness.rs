@@ -13,6 +13,7 @@
 //! - attempts that nobody will tell any more of, but for what they say together; how many there were, since chance makes
 //!   no waits here ([`super::realm`]);
 //! - copies of the intent that a realm keeps of what it has claimed: nothing is decided by them any more;
+//! - when a realm began its runs, since none begins as many as it may in a minute;
 //! - the journal's length, versions of records, and what never changes.
 //!
 //! That this leaves out nothing of consequence is checked, not only argued: in a smaller scope every two worlds that count
@@ -39,8 +40,9 @@ use crate::world::{ORIGIN, RealmNo};
 /// Numbers from here on are moments, not lengths.
 const MOMENTS_FROM: u64 = 1_000_000_000_000;
 /// Members that decide nothing in this search, or never change.
-const LEFT_OUT: [&str; 40] = [
+const LEFT_OUT: [&str; 41] = [
     "ran_ms",
+    "begun",
     "settings",
     "jitter",
     "names_made",

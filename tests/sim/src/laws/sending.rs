@@ -7,7 +7,7 @@ use intento::core::contract::Contract;
 use intento::core::effect::Dispatch;
 use intento::core::intent::{IntentRecord, Purpose, State};
 use intento::core::key::ScopeHash;
-use intento::core::limits::{CLOCK_STEP_BACK_MS, REACHABLE_FRESH_MS};
+use intento::core::limits::{ATTEMPTS_PER_MINUTE_MAX, CLOCK_STEP_BACK_MS, MINUTE_MS, REACHABLE_FRESH_MS, RUNS_MAX};
 use intento::core::reach::ProbeStanding;
 use intento::core::record::{Content, Record, RecordKey};
 
@@ -92,8 +92,18 @@ impl Laws {
             let before = self.before_in_lane(&intent).next();
             assert!(before.is_none(), "seed {seed}: lanes: sent before {before:?} of its lane");
         }
+        self.within_a_minute(realm, now_ms, seed);
         self.same_bytes(&intent, sending);
         self.sends.entry(intent.id.clone()).or_default().push(dispatch.attempt);
+    }
+
+    /// Law 10: no realm begins more in a minute; each of what it runs at a time may have begun before.
+    fn within_a_minute(&mut self, realm: RealmNo, now_ms: u64, seed: u64) {
+        let sent_ms = self.sent_by_ms.entry(realm).or_default();
+        let before = sent_ms.len().checked_sub(ATTEMPTS_PER_MINUTE_MAX + RUNS_MAX).and_then(|place| sent_ms.get(place));
+        let dense = before.is_some_and(|before_ms| now_ms - before_ms < MINUTE_MS);
+        assert!(!dense, "seed {seed}: law 10: more attempts in a minute than a realm may make");
+        sent_ms.push(now_ms);
     }
 
     /// P2.5: what was claimed before a freeze is not sent after it.

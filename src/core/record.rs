@@ -49,13 +49,20 @@ impl LaneName {
     }
 }
 
+impl IntentRecord {
+    /// Names the record of its lane, if it has one.
+    pub fn lane_key(&self) -> Option<RecordKey> {
+        self.lane.as_ref().map(|at| RecordKey::Lane(LaneName::new(&self.scope, &at.lane)))
+    }
+}
+
 /// One record of the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     Clock(LedgerClock),
     Counters(Counters),
     Reference(IntentId),
-    Lane(Shared<Lane>),
+    Lane(Lane),
     Intent(Shared<IntentRecord>),
     Payload(Shared<Payload>),
     Journal(Shared<JournalEntry>),
@@ -78,12 +85,7 @@ pub struct Counters {
 json!(struct Counters { submitted, open });
 
 /// The unfinished intents of one lane, each with its place; only the first is sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
-    pub queue: Vec<(u64, IntentId)>,
-}
-
-json!(struct Lane { queue });
+pub type Lane = Vec<(u64, IntentId)>;
 
 /// What is not needed to list or schedule. `Debug` shows no content (law 11).
 #[derive(Clone, PartialEq, Eq)]

@@ -240,16 +240,18 @@ fn check_reference(reference: Reference) -> Result<Option<String>, Error> {
         Reference::Missing => Err(ErrorCode::ReferenceMissing.into()),
         Reference::OptedOut => Ok(None),
         Reference::Named(name) if name.len() > REFERENCE_MAX_BYTES => Err(ErrorCode::ReferenceTooLong.into()),
-        Reference::Named(name) if name.is_empty() || name.chars().any(char::is_control) => {
-            Err(ErrorCode::ReferenceInvalid.into())
-        }
+        Reference::Named(name) if !is_name(&name) => Err(ErrorCode::ReferenceInvalid.into()),
         Reference::Named(name) => Ok(Some(name)),
     }
 }
 
 fn check_lane(lane: Option<&str>) -> Result<(), Error> {
-    let fits = |lane: &str| (1..=LANE_MAX_BYTES).contains(&lane.len()) && !lane.chars().any(char::is_control);
+    let fits = |lane: &str| is_name(lane) && lane.len() <= LANE_MAX_BYTES;
     if lane.is_none_or(fits) { Ok(()) } else { Err(ErrorCode::LaneInvalid.into()) }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
 }
 
 /// The header that binds a cookie's request to its scope (P8.1); its value is the scope's hash.

@@ -12,7 +12,7 @@ use intento::core::journal::{JournalEntry, JournalEvent};
 use intento::core::json::{from_text, to_text};
 use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
-use intento::core::record::{Body, Content, Counters, Lane, LaneName, Payload, Record, RecordKey};
+use intento::core::record::{Body, Content, Counters, LaneName, Payload, Record, RecordKey};
 use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Stamp};
 use intento::core::window::{ServerDate, WindowStart};
@@ -36,7 +36,7 @@ pub(crate) fn record() -> BoxedStrategy<(RecordKey, Record)> {
             (RecordKey::Reference(intento::core::record::ReferenceName(name)), Record::Reference(head))
         }),
         1 => (text(), vec((number(), id()), 0..4)).prop_map(|(name, queue)| {
-            (RecordKey::Lane(LaneName(name)), Record::Lane(Shared::new(Lane { queue })))
+            (RecordKey::Lane(LaneName(name)), Record::Lane(queue))
         }),
         6 => intent().boxed().prop_map(|intent| (RecordKey::Intent(intent.id.clone()), Record::Intent(Shared::new(intent)))),
         2 => (id(), payload().boxed()).prop_map(|(id, payload)| (RecordKey::Payload(id), Record::Payload(Shared::new(payload)))),

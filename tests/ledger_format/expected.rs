@@ -16,7 +16,7 @@ use intento::core::journal::{JournalEntry, JournalEvent};
 use intento::core::json::from_text;
 use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
-use intento::core::record::{Body, Content, Counters, Lane, LaneName, Payload, Record, RecordKey, ReferenceName};
+use intento::core::record::{Body, Content, Counters, LaneName, Payload, Record, RecordKey, ReferenceName};
 use intento::core::shared::Shared;
 use intento::core::time::{LedgerClock, Stamp};
 use intento::core::window::{ServerDate, WindowStart};
@@ -60,10 +60,7 @@ fn meta() -> Vec<(RecordKey, Record)> {
         (RecordKey::Clock, Record::Clock(clock)),
         (RecordKey::Counters(scope()), Record::Counters(Counters { submitted: 8, open: 4 })),
         (RecordKey::Reference(name), Record::Reference(IntentId::from("successor"))),
-        (
-            RecordKey::Lane(LaneName::new(&scope(), "table-7")),
-            Record::Lane(Shared::new(Lane { queue: vec![(13, IntentId::from("in-lane"))] })),
-        ),
+        (RecordKey::Lane(LaneName::new(&scope(), "table-7")), Record::Lane(vec![(13, IntentId::from("in-lane"))])),
         (RecordKey::Origin(ORIGIN.to_owned()), Record::Origin(Shared::new(origin))),
     ]
 }

@@ -12,7 +12,7 @@ use crate::core::input::{Authorized, CommitError, Prepared, Ticket};
 use crate::core::intent::{Cause, HeldReason, IntentRecord, State};
 use crate::core::key::IntentId;
 use crate::core::limits::MINUTE_MS;
-use crate::core::record::{LaneName, Overlay, Payload, Record, RecordKey, Versioned};
+use crate::core::record::{Overlay, Payload, Record, RecordKey, Versioned};
 use crate::core::shared::Shared;
 use crate::core::time::LedgerClock;
 use crate::core::transition::apply;
@@ -318,8 +318,8 @@ impl Engine {
         overlay.insert(RecordKey::Contract(flight.intent.contract.clone()), contract);
         overlay.insert(RecordKey::Counters(flight.intent.scope.clone()), Versioned::ABSENT);
         overlay.insert(RecordKey::Origin(flight.intent.request.origin.clone()), Versioned::ABSENT);
-        if let Some(at) = &flight.intent.lane {
-            overlay.insert(RecordKey::Lane(LaneName::new(&flight.intent.scope, &at.lane)), Versioned::ABSENT);
+        if let Some(lane) = flight.intent.lane_key() {
+            overlay.insert(lane, Versioned::ABSENT);
         }
         let answer = facts.answer.clone();
         let change = Change::Record(Box::new(facts.clone()));

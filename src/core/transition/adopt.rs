@@ -7,23 +7,15 @@ use crate::core::change::{Adopt, Applied, Refusal};
 use crate::core::intent::IntentRecord;
 use crate::core::journal::JournalEvent;
 use crate::core::limits::OPEN_INTENTS_MAX;
-use crate::core::map::SortedMap;
 use crate::core::record::{ReferenceName, Stop};
 use crate::core::shared::Shared;
 
 /// What was provably never sent changes its scope. What may have been sent keeps the scope, and so the credentials, that
-/// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. What waits behind it in
-/// a lane stays with it, and can be adopted once that has ended. All or nothing.
+/// it was sent with; its reference is blocked in both scopes, or the same order could be paid twice. What waits in a lane
+/// behind another that has not moved stays with it, and can be adopted later. All or nothing.
 pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, Stop> {
     let (mut moved, mut left) = (Vec::new(), Vec::new());
-    // What goes first in a lane goes first here, or it would hold back what follows it.
-    let mut ids = SortedMap::new();
-    for (number, id) in change.intents.iter().enumerate() {
-        let intent = draft.intent(id)?;
-        let place = intent.lane.as_ref().map_or(intent.sequence, |at| at.place);
-        ids.insert((place, number), id);
-    }
-    for id in ids.values() {
+    for id in &change.intents {
         let mut intent = draft.intent(id)?;
         if intent.scope == change.to {
             // This very change ran before (P1.1).

@@ -11,7 +11,7 @@ use crate::core::journal::{JournalEntry, JournalEvent};
 use crate::core::key::{ContractHash, IntentId, ScopeHash};
 use crate::core::limits::JOURNAL_MAX;
 use crate::core::reach::OriginRecord;
-use crate::core::record::{Counters, Lane, LaneName, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
+use crate::core::record::{Counters, Lane, Overlay, Payload, Record, RecordKey, ReferenceName, Stop, Writes};
 use crate::core::shared::Shared;
 use crate::core::time::{LedgerClock, Reading, Stamp};
 
@@ -29,8 +29,8 @@ pub(super) struct Draft<'a> {
 /// Reads one kind of record: `Ok(None)` where there is none, [`Refusal::Undecodable`] where it cannot be read.
 macro_rules! read {
     ($draft:expr, $key:expr, $kind:path) => {{
-        let key = $key;
-        match $draft.get(&key)? {
+        let key = &$key;
+        match $draft.get(key)? {
             None => Ok(None),
             Some($kind(value)) => Ok(Some(value.clone())),
             Some(Record::Undecodable) => refuse(Refusal::Undecodable),
@@ -133,12 +133,13 @@ impl<'a> Draft<'a> {
         self.writes.insert(RecordKey::Reference(name), Record::Reference(head));
     }
 
-    pub(super) fn lane(&self, name: &LaneName) -> Result<Shared<Lane>, Stop> {
-        Ok(read!(self, RecordKey::Lane(name.clone()), Record::Lane)?.unwrap_or_default())
+    /// `key`: of the lane.
+    pub(super) fn lane(&self, key: &RecordKey) -> Result<Lane, Stop> {
+        Ok(read!(self, *key, Record::Lane)?.unwrap_or_default())
     }
 
-    pub(super) fn put_lane(&mut self, name: LaneName, lane: Shared<Lane>) {
-        self.writes.insert(RecordKey::Lane(name), Record::Lane(lane));
+    pub(super) fn put_lane(&mut self, key: RecordKey, lane: Lane) {
+        self.writes.insert(key, Record::Lane(lane));
     }
 
     /// The stored contract of an intent; it was written with it.

@@ -9,20 +9,19 @@ use crate::core::intent::{HeldReason, IntentRecord, Purpose, State};
 use crate::core::journal::JournalEvent;
 use crate::core::key::IntentId;
 use crate::core::limits::LANE_LENGTH_MAX;
-use crate::core::record::{LaneName, Stop};
+use crate::core::record::Stop;
 use crate::core::shared::Shared;
 
 /// Lines an unsent intent up in its lane, if it has one. It waits behind all with an earlier place, and behind a first one
 /// that may have been sent, or cannot be read.
 pub(super) fn enter(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>) -> Result<(), Stop> {
-    let Some(at) = intent.lane.clone() else { return Ok(()) };
-    let name = LaneName::new(&intent.scope, &at.lane);
-    let mut lane = draft.lane(&name)?;
-    if lane.queue.len() >= LANE_LENGTH_MAX {
+    let Some((key, place)) = intent.lane_key().zip(intent.lane.as_ref().map(|at| at.place)) else { return Ok(()) };
+    let mut lane = draft.lane(&key)?;
+    if lane.len() >= LANE_LENGTH_MAX {
         return refuse(Refusal::LaneFull);
     }
-    let mut turn = lane.queue.partition_point(|(place, _)| *place <= at.place);
-    if let Some((_, first)) = lane.queue.first().filter(|_| turn == 0) {
+    let mut turn = lane.partition_point(|(before, _)| *before <= place);
+    if let Some((_, first)) = lane.first().filter(|_| turn == 0) {
         match draft.intent(first) {
             Ok(mut first) if !first.maybe_sent() => {
                 first.due_at_ms = None;
@@ -35,20 +34,19 @@ pub(super) fn enter(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>) ->
     if turn > 0 && !bug(Bug::LaneOvertakes) {
         intent.due_at_ms = None;
     }
-    lane.queue.insert(turn, (at.place, intent.id.clone()));
-    draft.put_lane(name, lane);
+    lane.insert(turn, (place, intent.id.clone()));
+    draft.put_lane(key, lane);
     Ok(())
 }
 
 /// Takes an intent out of its lane. If it was the first, the next one is due. One that cannot be read stays first, and what
 /// is behind it waits: nobody knows what became of it.
 pub(super) fn leave(draft: &mut Draft<'_>, intent: &IntentRecord) -> Result<(), Stop> {
-    let Some(at) = &intent.lane else { return Ok(()) };
-    let name = LaneName::new(&intent.scope, &at.lane);
-    let mut lane = draft.lane(&name)?;
-    let was_first = lane.queue.first().is_some_and(|(_, first)| *first == intent.id);
-    lane.queue.retain(|(_, id)| *id != intent.id);
-    if let Some((_, next)) = lane.queue.first().filter(|_| was_first && !bug(Bug::LaneForgotten)) {
+    let Some(key) = intent.lane_key() else { return Ok(()) };
+    let mut lane = draft.lane(&key)?;
+    let was_first = lane.first().is_some_and(|(_, first)| *first == intent.id);
+    lane.retain(|(_, id)| *id != intent.id);
+    if let Some((_, next)) = lane.first().filter(|_| was_first && !bug(Bug::LaneForgotten)) {
         match draft.intent(next) {
             Ok(mut next) => {
                 let held_for_credentials = next.state == State::Held { reason: HeldReason::Auth };
@@ -61,15 +59,14 @@ pub(super) fn leave(draft: &mut Draft<'_>, intent: &IntentRecord) -> Result<(), 
             Err(Stop::Refused(_)) => {}
         }
     }
-    draft.put_lane(name, lane);
+    draft.put_lane(key, lane);
     Ok(())
 }
 
 /// May it be sent, as far as its lane goes?
 pub(super) fn is_in_turn(draft: &Draft<'_>, intent: &IntentRecord) -> Result<bool, Stop> {
-    let Some(at) = intent.lane.as_ref().filter(|_| !bug(Bug::LaneOvertakes)) else { return Ok(true) };
-    let lane = draft.lane(&LaneName::new(&intent.scope, &at.lane))?;
-    Ok(lane.queue.iter().skip(1).all(|(_, id)| *id != intent.id))
+    let Some(key) = intent.lane_key().filter(|_| !bug(Bug::LaneOvertakes)) else { return Ok(true) };
+    Ok(draft.lane(&key)?.iter().skip(1).all(|(_, id)| *id != intent.id))
 }
 
 /// Takes a held intent out of its lane for good: the others go on, and it is sent beside them, if ever. What is not held

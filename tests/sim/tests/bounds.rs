@@ -202,10 +202,11 @@ impl Storm {
             if effects.is_empty() {
                 return self.begun > before;
             }
-            effects
-                .into_iter()
-                .filter_map(|effect| self.answer(effect))
-                .for_each(|input| self.engine.handle(input, now));
+            for effect in effects {
+                if let Some(input) = self.answer(effect) {
+                    self.engine.handle(input, now);
+                }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::core::contract::{
     Poll, When,
 };
 use crate::core::json::{Misread, from_text, to_text};
-use crate::core::limits::{CONTRACT_LIST_MAX, RETENTION_MAX_MS};
+use crate::core::limits::{CONTRACT_LIST_MAX, KEY_MAX_LENGTH, POINTER_MAX_BYTES, RETENTION_MAX_MS};
 
 /// One way to spoil a contract.
 type Spoil = fn(&mut Contract);
@@ -46,6 +46,29 @@ fn a_wrong_contract_names_its_field() {
         let mut contract = generic();
         spoil(&mut contract);
         assert_eq!(contract.validate().map_err(|fault| fault.field), Err(field));
+    }
+}
+
+/// As large as it may be, and one more.
+#[test]
+fn what_is_at_a_bound_is_a_contract_and_one_more_is_none() {
+    let rows: [(&str, fn(&mut Contract, usize), usize); 5] = [
+        ("beforeLayer", |c, count| c.before_layer = vec![401; count], CONTRACT_LIST_MAX),
+        ("rules", |c, count| c.rules = vec![c.rules[0].clone(); count], CONTRACT_LIST_MAX),
+        ("retentionMs", |c, ms| c.retention_ms = ms as u64, RETENTION_MAX_MS as usize),
+        ("key.maxLength", |c, length| c.key.max_length = Some(length as u32), KEY_MAX_LENGTH as usize),
+        (
+            "rules.when.pointer.at",
+            |c, bytes| c.rules[0].when.pointer.iter_mut().for_each(|at| at.at = format!("/{:x<1$}", "", bytes - 1)),
+            POINTER_MAX_BYTES,
+        ),
+    ];
+    for (field, spoil, bound) in rows {
+        for (size, fault) in [(bound, None), (bound + 1, Some(field))] {
+            let mut contract = generic();
+            spoil(&mut contract, size);
+            assert_eq!(contract.validate().err().map(|fault| fault.field), fault, "{size}");
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::core::limits::{ADOPT_MAX, ANSWER_KEPT_MAX_BYTES, JOURNAL_MAX, LANE_LENGTH_MAX, OPEN_INTENTS_MAX};
-use crate::core::record::{Counters, Lane, LaneName};
+use crate::core::record::{Counters, LaneName};
 use crate::core::shared::Shared;
 use crate::core::submission::adoption;
 
@@ -46,7 +46,7 @@ fn law_10_new_work_is_refused_at_its_bound_and_nothing_is_stored() {
     let lane = |bench: &mut Bench, count: u64| {
         let queue = (0..count).map(|place| (place, IntentId::from(format!("intent-{place}")))).collect();
         let name = LaneName::new(&submit(1).scope, "table-7");
-        bench.put(RecordKey::Lane(name), Record::Lane(Shared::new(Lane { queue })));
+        bench.put(RecordKey::Lane(name), Record::Lane(queue));
     };
     type Fill<'a> = &'a dyn Fn(&mut Bench, u64);
     let rows: [(Fill<'_>, u64, fn(u8) -> Submit, Refusal); 2] = [

@@ -325,8 +325,9 @@ export interface Queue {
   /**
    * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
    * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by
-   * reconciling. What waits behind one of those in a lane is left with it; adopt again once that has ended. Throws `reference_conflict`, with both intents, where this scope has one of the same reference; nothing
-   * is adopted then.
+   * reconciling. What waits in a lane behind one that is left is left with it; adopt again once that has ended. Throws
+   * `reference_conflict`, with both intents, where this scope has one of the same reference; nothing is adopted then. Nor is
+   * a scope of more than 1 000 intents: `option_invalid`.
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
   /** Where new intents are stored, as every receipt says. */

@@ -176,6 +176,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
         scope: ScopeHash::of("ledger-test"),
         operation: "pay".to_owned(),
         reference: Some(reference.to_owned()),
+        lane: None,
         key: Key::render(RandomBits([seed ^ 0xff; 16]), &contract.key),
         contract: ContractSnapshot { hash: ContractHash::of("generic"), contract: contract.into() },
         fingerprint: Fingerprint::of("POST", &url, "pay", "application/json", Some(body.as_bytes())),

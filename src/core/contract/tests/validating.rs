@@ -52,7 +52,8 @@ fn a_wrong_contract_names_its_field() {
 /// As large as it may be, and one more.
 #[test]
 fn what_is_at_a_bound_is_a_contract_and_one_more_is_none() {
-    let rows: [(&str, fn(&mut Contract, usize), usize); 5] = [
+    type Size = fn(&mut Contract, usize);
+    let rows: [(&str, Size, usize); 5] = [
         ("beforeLayer", |c, count| c.before_layer = vec![401; count], CONTRACT_LIST_MAX),
         ("rules", |c, count| c.rules = vec![c.rules[0].clone(); count], CONTRACT_LIST_MAX),
         ("retentionMs", |c, ms| c.retention_ms = ms as u64, RETENTION_MAX_MS as usize),
@@ -63,10 +64,10 @@ fn what_is_at_a_bound_is_a_contract_and_one_more_is_none() {
             POINTER_MAX_BYTES,
         ),
     ];
-    for (field, spoil, bound) in rows {
+    for (field, resize, bound) in rows {
         for (size, fault) in [(bound, None), (bound + 1, Some(field))] {
             let mut contract = generic();
-            spoil(&mut contract, size);
+            resize(&mut contract, size);
             assert_eq!(contract.validate().err().map(|fault| fault.field), fault, "{size}");
         }
     }

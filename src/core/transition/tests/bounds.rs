@@ -49,7 +49,8 @@ fn law_10_new_work_is_refused_at_its_bound_and_nothing_is_stored() {
         bench.put(RecordKey::Lane(name), Record::Lane(queue));
     };
     type Fill<'a> = &'a dyn Fn(&mut Bench, u64);
-    let rows: [(Fill<'_>, u64, fn(u8) -> Submit, Refusal); 2] = [
+    type Work = fn(u8) -> Submit;
+    let rows: [(Fill<'_>, u64, Work, Refusal); 2] = [
         (&open, OPEN_INTENTS_MAX, submit, Refusal::LedgerFull),
         (&lane, LANE_LENGTH_MAX as u64, in_lane, Refusal::LaneFull),
     ];

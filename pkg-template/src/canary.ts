@@ -1,4 +1,4 @@
-import type { RawQueue } from './core.js';
+import type { Line } from './line.js';
 import type { IntentSnapshot, StorageLost } from './types.js';
 
 const NOTE = 'intento/open/';
@@ -28,9 +28,9 @@ export class Canary {
   }
 
   /** Says what was lost with another ledger than the one that is open, once. */
-  async look(raw: RawQueue): Promise<StorageLost | null> {
-    if (raw.startedEmpty()) return { unfinished: this.#notes().map(([, { operation, reference }]) => ({ operation, reference })) };
-    const ledger = (await raw.ledger()) as string | null;
+  async look(line: Line): Promise<StorageLost | null> {
+    if (await line.ask(async (raw) => raw.startedEmpty())) return { unfinished: this.#notes().map(([, { operation, reference }]) => ({ operation, reference })) };
+    const ledger = (await line.ask((raw) => raw.ledger())) as string | null;
     // What is not IndexedDB goes with its notes, or is the app's own to watch.
     if (ledger === null) this.#storage = null;
     if (this.#storage === null || ledger === null) return null;
@@ -41,7 +41,7 @@ export class Canary {
     if (before !== null) {
       for (const [id, { operation, reference }] of this.#notes()) {
         // A worker may have gone on in the new ledger meanwhile.
-        if ((await raw.intent(id)) !== null) continue;
+        if ((await line.ask((raw) => raw.intent(id))) !== null) continue;
         unfinished.push({ operation, reference });
         this.#storage.removeItem(NOTE + id);
       }

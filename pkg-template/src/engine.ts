@@ -1,27 +1,33 @@
-import init, { openRawQueue } from './core.js';
+import { instance, type openRawQueue } from './core.js';
+import { engineDead, platformError } from './errors.js';
+import { Gate } from './gate.js';
 import { wasmBytes } from './wasm-inline.js';
 
-/** What the face calls of the WebAssembly module. */
+/** How often a dead engine is replaced within {@link REOPENINGS_WITHIN_MS}; then a call says `engine_dead`. */
+const REOPENINGS_MAX = 3;
+const REOPENINGS_WITHIN_MS = 60_000;
+
+/** One running instance of the WebAssembly module, and whether it still runs. */
 export interface Engine {
   openRawQueue: typeof openRawQueue;
-}
-
-/** The engine cannot run here; `cause` holds what the platform said. */
-export class EngineUnavailable extends Error {
-  override readonly name = 'EngineUnavailable';
-  readonly code = 'wasm_unavailable';
+  gate: Gate;
 }
 
 let loading: Promise<Engine> | undefined;
+let compiled: WebAssembly.Module | undefined;
+/** When engines died, on the page's monotonic clock. */
+let deaths: number[] = [];
 
 /**
- * Starts the engine, once per page; later calls get the same one. A failed start is not remembered, so
- * a later call tries again. Nothing is decoded or compiled before the first call.
+ * Starts the engine; later calls get the same one until it dies. A failed start is not remembered, so a later call tries
+ * again. Nothing is decoded or compiled before the first call.
  *
- * Rejects with `EngineUnavailable` where WebAssembly is missing (iOS Lockdown Mode) or refused (a
- * Content-Security-Policy without `'wasm-unsafe-eval'`).
+ * Rejects with `wasm_unavailable` where WebAssembly is missing (iOS Lockdown Mode), refused (a Content-Security-Policy without
+ * `'wasm-unsafe-eval'`) or gets no memory, and with `engine_dead` if too many engines have died lately.
  */
 export function loadEngine(): Promise<Engine> {
+  deaths = deaths.filter((at) => performance.now() - at < REOPENINGS_WITHIN_MS);
+  if (deaths.length > REOPENINGS_MAX) return Promise.reject(engineDead(undefined));
   loading ??= start().catch((error: unknown) => {
     loading = undefined;
     throw error;
@@ -31,17 +37,25 @@ export function loadEngine(): Promise<Engine> {
 
 async function start(): Promise<Engine> {
   if (typeof WebAssembly !== 'object') {
-    throw new EngineUnavailable('This browser has no WebAssembly (iOS Lockdown Mode turns it off): show the customer another way to pay.');
+    const remedy = 'This browser has no WebAssembly (iOS Lockdown Mode turns it off): show the customer another way to pay.';
+    throw platformError('wasm_unavailable', remedy);
   }
+  const gate = new Gate();
+  const { imports, finish, openRawQueue } = instance(gate.platform);
   try {
-    await init({ module_or_path: wasmBytes() });
+    compiled ??= await WebAssembly.compile(wasmBytes());
+    const { exports } = await WebAssembly.instantiate(compiled, gate.imports(imports()));
+    finish({ exports: gate.exports(exports) });
   } catch (cause) {
-    // Engines disagree on the error a Content-Security-Policy causes (CompileError, EvalError),
-    // and whatever the reason, the remedy and the state of the ledger are the same.
-    throw new EngineUnavailable(
-      "WebAssembly could not start: if the page has a Content-Security-Policy, add 'wasm-unsafe-eval' to script-src.",
-      { cause },
-    );
+    throw platformError('wasm_unavailable', cause instanceof RangeError ? NO_MEMORY : REFUSED, cause);
   }
-  return { openRawQueue };
+  gate.onDeath(() => {
+    loading = undefined;
+    deaths.push(performance.now());
+  });
+  return { openRawQueue, gate };
 }
+
+const NO_MEMORY = 'WebAssembly got no memory: close other tabs or reload the page; nothing that was submitted is lost.';
+// Engines disagree on the error that a Content-Security-Policy causes (CompileError, EvalError).
+const REFUSED = "WebAssembly could not start: if the page has a Content-Security-Policy, add 'wasm-unsafe-eval' to script-src.";

@@ -49,20 +49,26 @@ export interface PlainError {
   conflicting?: IntentSnapshot | null;
 }
 
-/** The engine's plain error as the one error class; anything else means that the engine itself has failed. */
+/** The engine's plain error as the one error class; anything else means that intento itself has failed. */
 export function asIntentoError(error: unknown): IntentoError {
   if (error instanceof IntentoError) return error;
-  if (isPlainError(error)) return new IntentoError(error);
-  return new IntentoError(
-    {
-      code: 'engine_dead',
-      blame: 'intento',
-      remedy: 'Reload the page: the queue goes on from the ledger. Please report this.',
-      detail: null,
-      existing: null,
-    },
-    error,
-  );
+  return isPlainError(error) ? new IntentoError(error) : engineDead(error);
+}
+
+/** `cause` is what ended the engine. */
+export function engineDead(cause: unknown): IntentoError {
+  const remedy = 'Look with intents() what was stored before you submit anew, and reload the page if this comes again. Please report this.';
+  return new IntentoError({ code: 'engine_dead', blame: 'intento', remedy, detail: null, existing: null }, cause);
+}
+
+/** An engine's death is nobody's rejection; whoever gathers the page's errors gets it. */
+export function reportDeath(cause: unknown): void {
+  globalThis.reportError?.(engineDead(cause));
+}
+
+/** The platform lacks or refuses what the engine needs; `cause` is what it said. */
+export function platformError(code: ErrorCode, remedy: string, cause?: unknown): IntentoError {
+  return new IntentoError({ code, blame: 'platform', remedy, detail: null, existing: null }, cause);
 }
 
 /** An error of this face, before the engine is asked. */

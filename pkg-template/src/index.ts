@@ -1,8 +1,8 @@
 import { Canary } from './canary.js';
 import { canonicalJson } from './canonical-json.js';
-import { EngineUnavailable, loadEngine } from './engine.js';
-import { appError, asIntentoError, IntentoError } from './errors.js';
+import { appError, asIntentoError } from './errors.js';
 import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoing } from './hooks.js';
+import { Line } from './line.js';
 import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
 import { shape, type PlainSettled } from './settled.js';
@@ -62,36 +62,28 @@ function release(scope: string, holding: Holding): boolean {
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
   const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, ...options } = plain;
   const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
+  const news = new News();
+  let canary: Canary | undefined;
+  const callbacks = {
+    authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
+    reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
+    prepare: prepare && (async (plainOutgoing: PlainOutgoing) => plainPrepared(await prepare(outgoing(plainOutgoing)))),
+    decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
+    changed: (snapshot: IntentSnapshot) => {
+      canary?.note(snapshot);
+      return news.tell(snapshot);
+    },
+    deliver: async (operation: string, plainOutcome: PlainSettled) => {
+      await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
+      return true;
+    },
+    ...(anyStore === null ? {} : storeCalls(anyStore)),
+  };
   try {
-    const engine = await loadEngine();
-    const news = new News();
-    let canary: Canary | undefined;
-    const raw = await engine.openRawQueue(
-      canonicalJson(options),
-      plain.baseUrl ?? '',
-      {
-        authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
-        reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
-        prepare: prepare && (async (plainOutgoing: PlainOutgoing) => plainPrepared(await prepare(outgoing(plainOutgoing)))),
-        decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
-        changed: (snapshot: IntentSnapshot) => {
-          canary?.note(snapshot);
-          return news.tell(snapshot);
-        },
-        deliver: async (operation: string, plainOutcome: PlainSettled) => {
-          await onOutcome.get(operation)?.(shape(plainOutcome) as Outcome);
-          return true;
-        },
-        ...(anyStore === null ? {} : storeCalls(anyStore)),
-      },
-    );
-    canary = new Canary(raw.scopeHash());
-    return new OpenQueue(raw, news, await canary.look(raw), keyAt, released);
+    const line = await Line.open((engine) => engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', callbacks));
+    canary = new Canary(await line.ask(async (raw) => raw.scopeHash()));
+    return new OpenQueue(line, news, await canary.look(line), keyAt, released);
   } catch (error) {
-    if (error instanceof EngineUnavailable) {
-      const { code, message } = error;
-      throw new IntentoError({ code, blame: 'platform', remedy: message, detail: null, existing: null }, error.cause);
-    }
     throw asIntentoError(error);
   }
 }

@@ -89,8 +89,11 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
-/** JSON text, and the bytes of a body that is no text: what the engine takes of a decision. */
-export type PlainSubmission = [text: string, bytes: Uint8Array | undefined];
+export interface PlainSubmission {
+  /** What the engine takes of a decision: JSON text, and the bytes of a body that is no text. */
+  plain: [text: string, bytes: Uint8Array | undefined];
+  hasReference: boolean;
+}
 
 /** `keyAt`: where the key stands in a body, as a JSON pointer. */
 export function plainSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
@@ -118,7 +121,7 @@ export function plainSubmission(submission: Submission, keyAt: string | null): P
     hasExpiresIn: expiresIn !== undefined,
     expiresIn: expiresIn == null ? null : whole(expiresIn),
   };
-  return [canonicalJson(plain), bytes];
+  return { plain: [canonicalJson(plain), bytes], hasReference: plain.reference !== null };
 }
 
 type PlainBody = [stated: object | null, bytes?: Uint8Array];

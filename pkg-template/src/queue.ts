@@ -1,5 +1,5 @@
 import type { RawQueue } from './core.js';
-import { asIntentoError } from './errors.js';
+import type { Line } from './line.js';
 import { plainSubmission } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
 import type { Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
@@ -37,17 +37,18 @@ export class News {
 
 export class OpenQueue implements Queue {
   readonly storageLost: StorageLost | null;
-  readonly #raw: RawQueue;
+  readonly #line: Line;
   readonly #news: News;
   readonly #keyAt: string | null;
   readonly #released: () => boolean;
+  #durability: Durability = 'volatile';
 
   /**
    * `keyAt` says where in a body the key stands, if it does; `released` whether the last holder of this queue has let it
    * go.
    */
-  constructor(raw: RawQueue, news: News, storageLost: StorageLost | null, keyAt: string | null, released: () => boolean) {
-    this.#raw = raw;
+  constructor(line: Line, news: News, storageLost: StorageLost | null, keyAt: string | null, released: () => boolean) {
+    this.#line = line;
     this.#news = news;
     this.#keyAt = keyAt;
     this.#released = released;
@@ -55,8 +56,9 @@ export class OpenQueue implements Queue {
   }
 
   async submit(submission: Submission): Promise<Intent> {
-    const plain = plainSubmission(submission, this.#keyAt);
-    return this.#stored(() => this.#raw.submit(...plain));
+    const { plain, hasReference } = plainSubmission(submission, this.#keyAt);
+    // A decision that is made again is known by its reference.
+    return this.#stored((raw) => raw.submit(...plain), { once: !hasReference });
   }
 
   async fetch(url: string, init: FetchInit): Promise<Settled> {
@@ -68,20 +70,21 @@ export class OpenQueue implements Queue {
   }
 
   async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
-    const all = (await this.#ask(() => this.#raw.intents())) as IntentSnapshot[];
+    const all = (await this.#line.ask((raw) => raw.intents())) as IntentSnapshot[];
     all.sort((one, other) => one.createdAt - other.createdAt);
     return filter.state === undefined ? all : all.filter((intent) => intent.state === filter.state);
   }
 
   async intent(id: string): Promise<Intent | null> {
-    const found = (await this.#ask(() => this.#raw.intent(String(id)))) as IntentSnapshot | null;
+    const name = String(id);
+    const found = (await this.#line.ask((raw) => raw.intent(name))) as IntentSnapshot | null;
     if (found === null) return null;
     return this.#intent(found, { created: false, durability: this.durability });
   }
 
   async adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }> {
     const scope = typeof fromScope === 'string' ? fromScope : undefined;
-    const adopted = (await this.#ask(() => this.#raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] }[];
+    const adopted = (await this.#line.ask((raw) => raw.adopt(scope))) as { moved: IntentSnapshot[]; left: IntentSnapshot[] }[];
     return { moved: adopted.flatMap(({ moved }) => moved), left: adopted.flatMap(({ left }) => left) };
   }
 
@@ -95,11 +98,13 @@ export class OpenQueue implements Queue {
   }
 
   close(): void {
-    if (this.#released()) this.#raw.close();
+    if (this.#released()) this.#line.close();
   }
 
   get durability(): Durability {
-    return this.#raw.durability() as Durability;
+    // Between two engines, what it was before.
+    this.#durability = (this.#line.raw?.durability() as Durability | undefined) ?? this.#durability;
+    return this.#durability;
   }
 
   #degraded(event: keyof QueueEvents): QueueEvents['degraded'] | null {
@@ -109,30 +114,26 @@ export class OpenQueue implements Queue {
 
   #intent(snapshot: IntentSnapshot, receipt: Receipt): Intent {
     return new HeldIntent(snapshot, receipt, this.#news, {
-      settled: (within) => this.#ask(() => this.#raw.settled(snapshot.id, within)) as Promise<PlainSettled>,
-      cancel: () => this.#ask(() => this.#raw.cancel(snapshot.id)) as Promise<IntentSnapshot>,
-      resume: () => this.#ask(() => this.#raw.resume(snapshot.id)) as Promise<IntentSnapshot>,
-      skip: () => this.#ask(() => this.#raw.skip(snapshot.id)) as Promise<IntentSnapshot>,
-      reconcile: () => this.#ask(() => this.#raw.reconcile(snapshot.id)) as Promise<IntentSnapshot>,
-      abandon: (reason) => this.#ask(() => this.#raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
+      settled: (within) => {
+        const asked = performance.now();
+        const left = () => (within === undefined ? within : within - (performance.now() - asked));
+        return this.#line.ask((raw) => raw.settled(snapshot.id, left())) as Promise<PlainSettled>;
+      },
+      cancel: () => this.#line.ask((raw) => raw.cancel(snapshot.id)) as Promise<IntentSnapshot>,
+      resume: () => this.#line.ask((raw) => raw.resume(snapshot.id)) as Promise<IntentSnapshot>,
+      skip: () => this.#line.ask((raw) => raw.skip(snapshot.id)) as Promise<IntentSnapshot>,
+      reconcile: () => this.#line.ask((raw) => raw.reconcile(snapshot.id)) as Promise<IntentSnapshot>,
+      abandon: (reason) => this.#line.ask((raw) => raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
       replace: (submission, reason) => {
-        const plain = plainSubmission(submission, this.#keyAt);
-        return this.#stored(() => this.#raw.replace(snapshot.id, reason, ...plain));
+        const { plain } = plainSubmission(submission, this.#keyAt);
+        return this.#stored((raw) => raw.replace(snapshot.id, reason, ...plain));
       },
     });
   }
 
-  async #stored(call: () => Promise<unknown>): Promise<Intent> {
-    const { intent, created, durability } = (await this.#ask(call)) as Stored;
+  async #stored(call: (raw: RawQueue) => Promise<unknown>, times?: { once: boolean }): Promise<Intent> {
+    const { intent, created, durability } = (await this.#line.ask(call, times)) as Stored;
     return this.#intent(intent, { created, durability });
-  }
-
-  async #ask(call: () => Promise<unknown>): Promise<unknown> {
-    try {
-      return await call();
-    } catch (error) {
-      throw asIntentoError(error);
-    }
   }
 }
 

@@ -23,7 +23,7 @@ use crate::core::submission::SCOPE_HEADER;
 /// What one attempt brought: what is judged, and what the app gets.
 pub type Brought = (Observation, Option<Answer>);
 
-/// A request on the wire.
+/// A request on the wire. It is aborted when it is dropped: what has not come by then is wanted no more.
 #[derive(Debug)]
 pub struct Flight {
     response: Result<Promise, Fault>,
@@ -110,12 +110,15 @@ impl Flight {
     async fn answer(&self) -> Result<Landed, Fault> {
         let response = JsFuture::from(self.response.clone()?).await.map_err(|_| Fault::Network)?;
         let response: Response = response.dyn_into().map_err(|_| Fault::Network)?;
-        let abort = || {
-            if let Some(controller) = &self.controller {
-                controller.abort();
-            }
-        };
-        Landed::read(&response, &self.url, self.wanted.clone(), abort).await
+        Landed::read(&response, &self.url, self.wanted.clone()).await
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if let Some(controller) = &self.controller {
+            controller.abort();
+        }
     }
 }
 
@@ -130,8 +133,8 @@ pub struct Landed {
 }
 
 impl Landed {
-    /// Reads an answer to a request to `url`. `abort` ends a body that is too large.
-    pub async fn read(response: &Response, url: &str, wanted: Wanted, abort: impl Fn()) -> Result<Self, Fault> {
+    /// Reads an answer to a request to `url`.
+    pub async fn read(response: &Response, url: &str, wanted: Wanted) -> Result<Self, Fault> {
         if response.type_() == ResponseType::Opaqueredirect || response.redirected() {
             return Err(Fault::Redirected);
         }
@@ -144,7 +147,7 @@ impl Landed {
         for name in &wanted.headers {
             header(name).map(|value| fact(name, value, url)).and_then(|value| headers.insert(name.clone(), value));
         }
-        let text = body_text(response, abort).await?;
+        let text = body_text(response).await?;
         Ok(Self { status: response.status(), media_type, headers, text, wanted })
     }
 
@@ -217,7 +220,7 @@ fn fact(name: &str, value: String, asked: &str) -> String {
 }
 
 /// The body as text. Reading stops at the bound, whatever length was announced.
-async fn body_text(response: &Response, abort: impl Fn()) -> Result<String, Fault> {
+async fn body_text(response: &Response) -> Result<String, Fault> {
     let Some(stream) = response.body() else { return Ok(String::new()) };
     let reader = stream.get_reader().dyn_into::<ReadableStreamDefaultReader>().map_err(|_| Fault::Truncated)?;
     let mut bytes = Vec::new();
@@ -229,7 +232,6 @@ async fn body_text(response: &Response, abort: impl Fn()) -> Result<String, Faul
         }
         bytes.extend(Uint8Array::new(&member("value")?).to_vec());
         if bytes.len() > ANSWER_MAX_BYTES {
-            abort();
             return Err(Fault::TooLarge);
         }
     }

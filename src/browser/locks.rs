@@ -4,12 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Function, Promise, Reflect};
+use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::AbortController;
 
-use super::sys::{Deferred, global, object, spawn};
+use super::sys::{Deferred, object, request_lock, spawn};
 use crate::core::input::Lock;
 use crate::core::key::IntentId;
 use crate::core::limits::LOCK_DEADLINE_MS;
@@ -72,7 +72,7 @@ impl Request {
             Some(abort) => object(&[("signal", abort.signal().into())]),
             None => object(&[("ifAvailable", JsValue::TRUE)]),
         };
-        let end = ask(name, &options, granted.as_ref().unchecked_ref());
+        let end = ask(name, &options, granted.as_ref());
         // A browser that does not answer must not keep an attempt from being made.
         let silent = self.abort.is_none().then(|| {
             let (request, tell) = (self.clone(), tell.clone());
@@ -112,8 +112,6 @@ impl Request {
 
 /// A promise that settles when the lock is released, and rejects when it is stolen or cannot be had. `None` where there are
 /// no locks.
-pub(super) fn ask(name: &str, options: &JsValue, granted: &Function) -> Option<Promise> {
-    let locks = Reflect::get(&global("navigator")?, &JsValue::from_str("locks")).ok()?;
-    let request: Function = Reflect::get(&locks, &JsValue::from_str("request")).ok()?.dyn_into().ok()?;
-    request.call3(&locks, &JsValue::from_str(name), options, granted).ok()?.dyn_into().ok()
+pub(super) fn ask(name: &str, options: &JsValue, granted: &JsValue) -> Option<Promise> {
+    request_lock(name, options, granted).ok()
 }

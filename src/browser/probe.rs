@@ -20,9 +20,16 @@ pub async fn probe(origin: &str, probe_url: Option<&str>) -> bool {
     common.iter().for_each(|(name, value)| set(&init, name, value));
     let Ok(controller) = AbortController::new() else { return false };
     set(&init, "signal", &controller.signal());
-    let _deadline = Timeout::new(PROBE_DEADLINE_MS, move || controller.abort());
+    let deadline = {
+        let controller = controller.clone();
+        Timeout::new(PROBE_DEADLINE_MS, move || controller.abort())
+    };
     let Ok(promise) = fetch(&url, &init) else { return false };
-    let Ok(response) = JsFuture::from(promise).await else { return false };
+    let response = JsFuture::from(promise).await;
+    drop(deadline);
+    // Nobody reads the body.
+    controller.abort();
+    let Ok(response) = response else { return false };
     let readable = response.dyn_into::<Response>().is_ok_and(|response| response.ok());
     probe_url.is_none() || readable
 }

@@ -32,6 +32,11 @@ extern "C" {
     #[wasm_bindgen(catch, js_name = fetch)]
     pub fn fetch(url: &str, init: &JsValue) -> Result<Promise, JsValue>;
 
+    /// `LockManager.request`; throws where there are no locks. By this name, and not looked up, so that the face can stand
+    /// in between and release what a dead engine held.
+    #[wasm_bindgen(catch, js_namespace = ["navigator", "locks"], js_name = request)]
+    pub fn request_lock(name: &str, options: &JsValue, granted: &JsValue) -> Result<Promise, JsValue>;
+
     #[wasm_bindgen(js_namespace = performance, js_name = now)]
     pub fn performance_now() -> f64;
 }

@@ -139,7 +139,7 @@ codes! {
     /// The storage went away before it said whether the change is in. The detail is the intent's id.
     CommitUnknown = "commit_unknown", Storage, "Submit the same reference again after a reload: it finds the intent if it was stored.";
     /// The engine stopped after an internal error. What was stored is safe.
-    EngineDead = "engine_dead", Intento, "Reload the page: the queue goes on from the ledger. Please report this.";
+    EngineDead = "engine_dead", Intento, "Look with intents() what was stored before you submit anew, and reload the page if this comes again. Please report this.";
 }
 
 /// An error as the app gets it. Holds neither key nor payload (law 11).

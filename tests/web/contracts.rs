@@ -25,7 +25,7 @@ async fn a_token_of_a_pointer_stands_for_slashes_and_tildes_too() {
     let wanted = Wanted { headers: Vec::new(), pointers, response_at: None };
     let make = Function::new_with_args("body", "return Response.json(JSON.parse(body))");
     let response: Response = make.call1(&JsValue::UNDEFINED, &answer.into()).unwrap().unchecked_into();
-    let landed = Landed::read(&response, "https://api.shop.example/payments", wanted, || {}).await.unwrap();
+    let landed = Landed::read(&response, "https://api.shop.example/payments", wanted).await.unwrap();
     let Observation::Reply(facts) = landed.told(None).0 else { panic!("an answer is a reply") };
     let found = |pointer: &str| facts.pointers.get(pointer).cloned();
     let integer = |number| Some(vec![FactValue::Integer(number)]);
@@ -36,7 +36,7 @@ async fn a_token_of_a_pointer_stands_for_slashes_and_tildes_too() {
 
 async fn bring(contract: &Contract, reply: &Reply) -> Observation {
     let wanted = Wanted { headers: contract.fact_headers(), pointers: contract.fact_pointers(), response_at: None };
-    let landed = Landed::read(&response(reply), "https://api.shop.example/payments", wanted, || {}).await;
+    let landed = Landed::read(&response(reply), "https://api.shop.example/payments", wanted).await;
     let decoded = reply.decoded.as_ref().and_then(|decoded| JSON::parse(&decoded.to_string()).ok());
     match landed {
         Ok(landed) => landed.told(decoded).0,

@@ -7,6 +7,7 @@ mod consumer;
 mod contracts;
 mod counts;
 mod demo;
+mod glue;
 mod inline;
 mod module;
 mod names;

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::module::{Source, check_names_no_folder, compile, optimise, source_folders};
+use crate::names::Names;
 use crate::workspace::Workspace;
-use crate::{contracts, inline, names, process};
+use crate::{contracts, glue, inline, names, process};
 
 const CRATE: &str = "intento";
 
@@ -93,14 +94,10 @@ fn bind(module: &Path, options: &Options, stage: &Path) -> Result<Vec<u8>> {
     let wasm = fs::read(&bound)?;
     fs::remove_file(bound)?;
     fs::remove_file(stage.join("core_bg.wasm.d.ts"))?;
-    if options.debug {
-        return Ok(wasm);
-    }
-    let (wasm, names) = names::shorten(&wasm)?;
-    for glue in ["core.js", "core.d.ts"] {
-        let path = stage.join(glue);
-        fs::write(&path, names.apply(&fs::read_to_string(&path)?))?;
-    }
+    let (wasm, names) = if options.debug { (wasm, Names::default()) } else { names::shorten(&wasm)? };
+    let (code, types) = (stage.join("core.js"), stage.join("core.d.ts"));
+    fs::write(&code, glue::instantiable(&names.apply(&fs::read_to_string(&code)?))?)?;
+    fs::write(&types, glue::instantiable_types(&names.apply(&fs::read_to_string(&types)?))?)?;
     Ok(wasm)
 }
 

@@ -64,7 +64,7 @@ async fn enter(name: &str, work: &Section, steal: bool) -> Entered {
         Some(abort) => object(&[("signal", abort.signal().into())]),
         None => return Entered::Refused,
     };
-    let Some(end) = ask(name, &options, granted.as_ref().unchecked_ref()) else { return Entered::Refused };
+    let Some(end) = ask(name, &options, granted.as_ref()) else { return Entered::Refused };
     let over = ended.clone();
     spawn(Box::pin(async move {
         let _ = JsFuture::from(end).await;

@@ -8,6 +8,7 @@ mod canonical_json;
 mod contracts;
 mod crashes;
 mod credentials;
+mod deaths;
 mod engines;
 mod evicted;
 mod frozen;

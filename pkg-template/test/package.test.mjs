@@ -20,6 +20,17 @@ test('importing has no side effects', async () => {
   assert.deepEqual(Object.getOwnPropertyNames(globalThis), before);
 });
 
+test('importing throws nowhere, whatever is missing or refuses to be read', async (t) => {
+  const gone = ['WebAssembly', 'crypto', 'navigator', 'AbortController', 'fetch', 'URLSearchParams', 'reportError', 'performance'];
+  for (const name of [...gone, 'indexedDB', 'localStorage']) {
+    const real = Object.getOwnPropertyDescriptor(globalThis, name);
+    t.after(() => (real ? Object.defineProperty(globalThis, name, real) : delete globalThis[name]));
+    const get = () => assert.fail(`${name} was read on import`);
+    Object.defineProperty(globalThis, name, { configurable: true, get });
+  }
+  await freshCopy('index.js');
+});
+
 test('require() takes it, so there is no top-level await', () => {
   assert.equal(typeof require('intento'), 'object');
 });
@@ -74,12 +85,16 @@ test('the module that the default entry carries as text is that one, byte for by
   assert.ok(Buffer.from(wasmBytes()).equals(await readFile(require.resolve('intento/core.wasm'))));
 });
 
-/** The engine in a copy of the package: the glue remembers that it has started. */
-async function freshEngine() {
+function freshEngine() {
+  return freshCopy('engine.js');
+}
+
+/** A file in a copy of the package, which remembers nothing. */
+async function freshCopy(name) {
   const installed = dirname(require.resolve('intento/package.json'));
   const copy = await mkdtemp(join(installed, '..', 'intento-copy-'));
   await cp(installed, copy, { recursive: true });
-  return import(pathToFileURL(join(copy, 'engine.js')).href);
+  return import(pathToFileURL(join(copy, name)).href);
 }
 
 function assertFrozen(value) {

@@ -124,12 +124,12 @@ codes! {
     LedgerFull = "ledger_full", App, "Finish or cancel intents first; nothing is evicted to make room.";
     /// 256 unfinished intents in this lane.
     LaneFull = "lane_full", App, "Finish, cancel or skip what the lane waits for first; nothing is evicted to make room.";
-    /// WebAssembly is missing, or the page's policy forbids it.
-    WasmUnavailable = "wasm_unavailable", Platform, "Allow 'wasm-unsafe-eval' in script-src; where WebAssembly is missing, intento cannot run.";
+    /// WebAssembly is missing, the page's policy forbids it, or there is no memory for it; `cause` is what the browser said.
+    WasmUnavailable = "wasm_unavailable", Platform, "Add 'wasm-unsafe-eval' to script-src; where WebAssembly is missing (iOS Lockdown Mode), show another way to pay.";
     /// `crypto.getRandomValues` is missing or failed. There is no fallback.
     EntropyUnavailable = "entropy_unavailable", Platform, "Run where crypto.getRandomValues works; keys are never made from weaker randomness.";
     /// IndexedDB does not exist here, or the browser refuses it.
-    StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; in a webview, give the page a real base URL.";
+    StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; a page without an origin needs one: in a React Native WebView, give source a baseUrl.";
     /// What can be stored in here promises less than `minDurability` asks for.
     DurabilityTooLow = "durability_too_low", Platform, "Show the customer another way to pay, or ask for less with minDurability.";
     /// A ledger exists, or may exist, and cannot be read.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::browser::{Browser, Engine};
 use crate::page::Page;
 use crate::shop::Shop;
+use crate::site::Site;
 
 /// A shop and a browser of one's own.
 #[derive(Debug)]
@@ -25,8 +26,7 @@ impl Bench {
     /// As [`start`](Self::start), with a browser of that engine.
     pub async fn start_in(engine: Engine) -> Result<Self> {
         let browser = Browser::launch_in(engine).await?;
-        let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("pages");
-        let shop = Shop::open(&pages, &package()?).await?;
+        let shop = Shop::open(&pages(), &package()?).await?;
         Ok(Self { shop, browser })
     }
 
@@ -44,9 +44,19 @@ impl Bench {
 
     /// The app in the browser's first tab, nothing of intento loaded.
     pub async fn blank_page(&self) -> Result<Page> {
+        self.blank_page_at(self.shop.page_origin()).await
+    }
+
+    /// As [`blank_page`](Self::blank_page), of another origin.
+    pub async fn blank_page_at(&self, origin: &str) -> Result<Page> {
         let windows = self.browser.driver()?.windows().await?;
         let window = windows.into_iter().next().context("the browser has no window")?;
-        Page::visit(self.browser.driver()?, window, self.shop.page_url()).await
+        Page::visit(self.browser.driver()?, window, self.shop.page_url_at(origin)).await
+    }
+
+    /// The page's files and the package, served with these headers.
+    pub async fn site(&self, headers: &[(&str, &str)]) -> Result<Site> {
+        Site::open(vec![("/pkg", package()?), ("/", pages())], headers).await
     }
 
     /// The app in a tab of its own, its queue open.
@@ -61,6 +71,10 @@ impl Bench {
         let window = self.browser.driver()?.new_tab().await?;
         Page::visit(self.browser.driver()?, window, self.shop.page_url()).await
     }
+}
+
+fn pages() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("pages")
 }
 
 /// The built package: `INTENTO_PKG`, or pkg/ of this repository.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`bench`] | what a test starts with: a shop and a browser |
 //! | [`shop`] | two origins: one serves the page, the other takes the payments |
+//! | [`site`] | files, with headers of a test's choosing |
 //! | [`ledger`] | what the server's file says, and the promises it must show |
 //! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
@@ -14,6 +15,7 @@ pub mod browser;
 pub mod ledger;
 pub mod page;
 pub mod shop;
+pub mod site;
 pub mod told;
 
 use std::time::{Duration, Instant};

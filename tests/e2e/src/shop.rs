@@ -19,6 +19,8 @@ pub struct Shop {
     api: Option<Running>,
     api_addr: SocketAddr,
     page_origin: String,
+    /// Beside the page's own.
+    admitted: Vec<String>,
     folder: TempDir,
 }
 
@@ -34,8 +36,14 @@ impl Shop {
         let page = start(files).await?;
         // Not the API's host: another site, not only another port.
         let page_origin = format!("http://localhost:{}", page.addr.port());
-        let mut shop =
-            Self { page: Some(page), api: None, api_addr: (Ipv4Addr::LOCALHOST, 0).into(), page_origin, folder };
+        let mut shop = Self {
+            page: Some(page),
+            api: None,
+            api_addr: (Ipv4Addr::LOCALHOST, 0).into(),
+            page_origin,
+            admitted: Vec::new(),
+            folder,
+        };
         shop.open_api().await?;
         Ok(shop)
     }
@@ -45,7 +53,7 @@ impl Shop {
         let api = start(Config {
             listen: self.api_addr,
             database: self.database(),
-            allowed_origins: vec![self.page_origin.clone()],
+            allowed_origins: [&[self.page_origin.clone()][..], &self.admitted].concat(),
             control: true,
             ..Config::default()
         })
@@ -53,6 +61,13 @@ impl Shop {
         self.api_addr = api.addr;
         self.api = Some(api);
         Ok(())
+    }
+
+    /// Takes payments from pages of that origin too, from now on.
+    pub async fn admit(&mut self, origin: &str) -> Result<()> {
+        self.admitted.push(origin.to_owned());
+        self.close_api().await?;
+        self.open_api().await
     }
 
     /// The API's address answers nothing any more.
@@ -77,7 +92,12 @@ impl Shop {
     }
 
     pub fn page_url(&self) -> String {
-        format!("{}/?api={}", self.page_origin, self.api())
+        self.page_url_at(&self.page_origin)
+    }
+
+    /// The page as another origin serves it.
+    pub fn page_url_at(&self, origin: &str) -> String {
+        format!("{origin}/?api={}", self.api())
     }
 
     /// Orders what goes wrong with the next payment requests; the switches are those of `POST /control/faults`.

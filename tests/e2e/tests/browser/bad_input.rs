@@ -1,4 +1,4 @@
-//! Bad input and missing platforms: a typed error with a remedy, before anything is stored or sent.
+//! Bad input: a typed error with a remedy, before anything is stored or sent.
 
 use anyhow::Result;
 use e2e::bench::Bench;
@@ -25,7 +25,7 @@ const COUNT_ROWS: &str = "
     database.close();
     return rows";
 
-fn assert_typed(failure: &Failure, code: &str, what: &str) {
+pub(crate) fn assert_typed(failure: &Failure, code: &str, what: &str) {
     assert_eq!(failure.name, "IntentoError", "{what}: {}", failure.printed);
     assert_eq!(failure.code.as_deref(), Some(code), "{what}: {}", failure.printed);
     assert!(failure.remedy.as_ref().is_some_and(|remedy| !remedy.is_empty()), "{what}: no remedy");
@@ -126,37 +126,6 @@ async fn a_bad_option_is_refused() -> Result<()> {
     assert_nothing_happened(&bench, &page).await
 }
 
-/// What a platform lacks is taken away before the package is loaded.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_missing_platform_is_named() -> Result<()> {
-    let missing = [
-        ("entropy_unavailable", "Object.defineProperty(crypto, 'getRandomValues', { value: undefined })"),
-        ("entropy_unavailable", "crypto.getRandomValues = () => { throw new Error('no entropy') }"),
-        ("storage_unavailable", "Object.defineProperty(window, 'indexedDB', { value: undefined })"),
-        (
-            "storage_unavailable",
-            "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError') } })",
-        ),
-        (
-            "storage_unavailable",
-            "IDBFactory.prototype.open = () => { throw new DOMException('refused', 'SecurityError') }",
-        ),
-        ("wasm_unavailable", "delete window.WebAssembly"),
-        (
-            "wasm_unavailable",
-            "WebAssembly.instantiate = WebAssembly.compile = async () => { throw new WebAssembly.CompileError('refused') }",
-        ),
-    ];
-    let bench = Bench::start().await?;
-    for (code, take_away) in missing {
-        let page = bench.blank_page().await?;
-        page.call::<()>(take_away, json!([])).await?;
-        assert_typed(&page.failure("await app.open()", json!([])).await?, code, take_away);
-    }
-    let page = bench.blank_page().await?;
-    assert_nothing_happened(&bench, &page).await
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn entropy_that_goes_away_stores_nothing() -> Result<()> {
     let bench = Bench::start().await?;
@@ -168,7 +137,7 @@ async fn entropy_that_goes_away_stores_nothing() -> Result<()> {
     Ok(())
 }
 
-async fn assert_nothing_happened(bench: &Bench, page: &Page) -> Result<()> {
+pub(crate) async fn assert_nothing_happened(bench: &Bench, page: &Page) -> Result<()> {
     let databases: Vec<String> =
         page.call("return (await indexedDB.databases()).map(({ name }) => name)", json!([])).await?;
     assert_eq!(databases, [""; 0], "something was stored");

@@ -10,6 +10,7 @@ mod crashes;
 mod credentials;
 mod deaths;
 mod engines;
+mod environments;
 mod evicted;
 mod frozen;
 mod inbox;

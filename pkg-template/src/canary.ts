@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical-json.js';
 import type { Line } from './line.js';
 import type { IntentSnapshot, StorageLost } from './types.js';
 
@@ -58,7 +59,7 @@ export class Canary {
       this.#storage.removeItem(NOTE + id);
     } else if (!this.#noted.has(id) && this.#noted.size < NOTES_MAX) {
       this.#noted.add(id);
-      this.#keep(NOTE + id, JSON.stringify({ scope: this.#scope, operation, reference } satisfies Note));
+      this.#keep(NOTE + id, canonicalJson({ scope: this.#scope, operation, reference } satisfies Note));
     }
   }
 

@@ -76,17 +76,20 @@ function container(value: object, at: string, place: Place): string {
 }
 
 function array(value: unknown[], at: string, place: Place): string {
-  // Not `map`: it passes over holes.
-  const items = Array.from(value, (item, index) => write(item, `${at}/${index}`, place));
+  const items = elements(value).map((item, index) => write(item, `${at}/${index}`, place));
   return `[${items.join(',')}]`;
 }
 
+/** Each once, by its index: neither a subclass's iterator nor what a prototype has in a hole's place. */
+export function elements(list: readonly unknown[]): unknown[] {
+  const items: unknown[] = [];
+  for (let index = 0; index < list.length; index += 1) items.push(Object.hasOwn(list, index) ? list[index] : undefined);
+  return items;
+}
+
 function object(value: object, at: string, place: Place): string {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // A plain object of another realm (an iframe) has a prototype of its own, whose own prototype is null.
-  const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
-  if (!plain) throw unstorable(at, 'an object that is not plain');
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') throw unstorable(at, 'an object with toJSON');
+  if (!isPlain(value)) throw unstorable(at, 'an object that is not plain');
+  if (Object.hasOwn(value, 'toJSON') && typeof (value as { toJSON?: unknown }).toJSON === 'function') throw unstorable(at, 'an object with toJSON');
   const names = Object.keys(value).filter((name) => !place.leftOut.has(`${at}/${escape(name)}`));
   const key = keyHere(at, place);
   if (key !== null) {
@@ -103,6 +106,12 @@ function object(value: object, at: string, place: Place): string {
       return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, place)}`;
     });
   return `{${members.join(',')}}`;
+}
+
+/** An object of another realm (an iframe) has a prototype of its own, whose own prototype is null. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** The name under which the key stands in the object at `at`. */

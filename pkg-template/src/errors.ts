@@ -72,8 +72,8 @@ export function platformError(code: ErrorCode, remedy: string, cause?: unknown):
 }
 
 /** An error of this face, before the engine is asked. */
-export function appError(code: ErrorCode, remedy: string, detail: string | null = null): IntentoError {
-  return new IntentoError({ code, blame: 'app', remedy, detail, existing: null });
+export function appError(code: ErrorCode, remedy: string, detail: string | null = null, cause?: unknown): IntentoError {
+  return new IntentoError({ code, blame: 'app', remedy, detail, existing: null }, cause);
 }
 
 function isPlainError(error: unknown): error is PlainError {

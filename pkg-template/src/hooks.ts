@@ -1,5 +1,5 @@
 import { canonicalJson } from './canonical-json.js';
-import { headerPairs } from './plain.js';
+import { headerPairs, own } from './plain.js';
 import type { Finding, Outgoing, Prepared } from './types.js';
 
 /** A request as the engine hands it over. */
@@ -24,7 +24,7 @@ export function outgoing(plain: PlainOutgoing): Outgoing {
 }
 
 export function plainPrepared(prepared: Prepared): object {
-  const { headers, body } = prepared;
+  const [headers, body] = [own(prepared, 'headers'), own(prepared, 'body')];
   const text = typeof body === 'string' ? body : null;
   const plain = canonicalJson({ headers: headerPairs(headers), text });
   return { plain, bytes: body instanceof Uint8Array ? body.slice() : null };
@@ -36,15 +36,18 @@ export function plainFound(found: Finding): string {
 }
 
 function finding(found: Finding): object {
-  switch (found.kind) {
+  switch (own(found, 'kind')) {
     case 'applied': {
-      const { response } = found;
+      const response = own(found as Finding & { kind: 'applied' }, 'response');
       if (response === undefined) return { finding: 'applied', answer: null };
-      const body = response.body === undefined ? null : JSON.stringify(response.body);
-      return { finding: 'applied', answer: { status: response.status, mediaType: 'application/json', body } };
+      const value = own(response, 'body');
+      const body = value === undefined ? null : JSON.stringify(value);
+      return { finding: 'applied', answer: { status: own(response, 'status'), mediaType: 'application/json', body } };
     }
-    case 'not_applied':
-      return { finding: found.sealed === true ? 'not_applied' : 'not_found', answer: null };
+    case 'not_applied': {
+      const sealed = own(found as Finding & { kind: 'not_applied' }, 'sealed');
+      return { finding: sealed === true ? 'not_applied' : 'not_found', answer: null };
+    }
     case 'not_found':
       return { finding: 'not_found', answer: null };
     default:

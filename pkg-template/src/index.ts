@@ -3,7 +3,7 @@ import { canonicalJson } from './canonical-json.js';
 import { appError, asIntentoError } from './errors.js';
 import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoing } from './hooks.js';
 import { Line } from './line.js';
-import { headerPairs, plainOptions, type PlainOptions } from './plain.js';
+import { headerPairs, own, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
 import { shape, type PlainSettled } from './settled.js';
 import { MemoryStore, storeCalls } from './store.js';
@@ -34,7 +34,7 @@ export async function openQueue(options: QueueOptions): Promise<Queue> {
   const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, store, ...compared } = plain;
   // Callbacks are compared only by whether they are there: a re-render makes new ones.
   const given = [authorize, reconcile, prepare, decode, store].map((callback) => callback !== null);
-  const terms = JSON.stringify([compared, given]);
+  const terms = canonicalJson([compared, given]);
   const holding = open.get(scope);
   if (holding !== undefined) {
     if (holding.terms !== terms) {
@@ -90,6 +90,5 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
 
 /** What the engine takes of it, as JSON. */
 function credentials(authorization: Authorization): string {
-  const headers = Object.hasOwn(authorization, 'headers') ? authorization.headers : undefined;
-  return canonicalJson({ scope: String(authorization.scope), headers: headerPairs(headers) });
+  return canonicalJson({ scope: String(own(authorization, 'scope')), headers: headerPairs(own(authorization, 'headers')) });
 }

@@ -1,4 +1,4 @@
-import { canonicalJson, isWellFormed } from './canonical-json.js';
+import { canonicalJson, elements, isPlain, isWellFormed } from './canonical-json.js';
 import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
 import type { AppStore, Outcome, QueueOptions, Submission } from './types.js';
@@ -30,6 +30,12 @@ export interface PlainOptions {
 }
 
 export function plainOptions(options: QueueOptions): PlainOptions {
+  // Such a member takes part in every promise, the platform's own included: nothing that waits for one is to be trusted.
+  if ('then' in Object.prototype) throw invalid('Object.prototype.then');
+  return reading(() => readOptions(options));
+}
+
+function readOptions(options: QueueOptions): PlainOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options');
   const contract = plainContract(own(options, 'contract'));
   const onOutcome = handlers(own(options, 'onOutcome'));
@@ -42,7 +48,7 @@ export function plainOptions(options: QueueOptions): PlainOptions {
     contractText: contract?.text ?? null,
     keyAt: contract?.keyAt ?? null,
     baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
-    extraOrigins: extraOrigins.map((origin) => text(origin, 'extraOrigins') ?? ''),
+    extraOrigins: elements(extraOrigins).map((origin) => text(origin, 'extraOrigins') ?? ''),
     probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     session: text(own(options, 'session'), 'session'),
@@ -70,20 +76,25 @@ function isStore(store: unknown): store is AppStore {
 /** A contract as the engine takes it. Its identity is the hash of the text. Null: none was given. */
 function plainContract(contract: unknown): { text: string; keyAt: string | null } | null {
   if (contract === undefined) return null;
-  checkContract(contract);
+  // Once: what is checked is what is kept.
+  const text = contractText(contract);
+  const read: unknown = JSON.parse(text);
+  checkContract(read);
+  return { text, keyAt: read.carrier.in === 'body' ? (read.carrier.name ?? '') : null };
+}
+
+function contractText(contract: unknown): string {
   try {
-    const text = canonicalJson(withoutNulls(contract));
-    const keyAt = contract.carrier.in === 'body' ? (contract.carrier.name ?? '') : null;
-    return { text, keyAt };
+    return canonicalJson(withoutNulls(contract));
   } catch (error) {
     const detail = error instanceof IntentoError ? error.detail : null;
-    throw appError('contract_invalid', 'Pass plain JSON data: import a contract from intento/contracts.', detail);
+    throw appError('contract_invalid', 'Pass plain JSON data: import a contract from intento/contracts.', detail, error);
   }
 }
 
 /** Null and undefined members are members that are not there. */
 function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (Array.isArray(value)) return elements(value).map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
   return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
@@ -97,6 +108,10 @@ export interface PlainSubmission {
 
 /** `keyAt`: where the key stands in a body, as a JSON pointer. */
 export function plainSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
+  return reading(() => readSubmission(submission, keyAt));
+}
+
+function readSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
   if (typeof submission !== 'object' || submission === null) throw invalid('submission');
   const request = own(submission, 'request');
   if (typeof request !== 'object' || request === null) throw invalid('request');
@@ -128,18 +143,19 @@ type PlainBody = [stated: object | null, bytes?: Uint8Array];
 
 /** The bytes that travel, and for JSON what makes it the same decision. */
 function plainBody(body: unknown, ignore: unknown, keyAt: string | null): PlainBody {
-  const pointers = ignore === undefined ? [] : ignore;
-  const named = Array.isArray(pointers) && pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'));
-  if (!named) throw invalid('ignore');
+  if (ignore !== undefined && !Array.isArray(ignore)) throw invalid('ignore');
+  const pointers = elements(ignore ?? []);
+  if (!pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'))) throw invalid('ignore');
   const opaque = opaqueBody(body);
   if (opaque !== undefined) {
     if (pointers.length > 0) throw invalid('ignore');
     return opaque;
   }
-  const reading = { exact: true, ...(keyAt === null ? {} : { keyAt }) };
-  const text = canonicalJson(body, reading);
-  const leftOut = new Set(pointers as string[]);
-  const compared = pointers.length === 0 && keyAt === null ? null : canonicalJson(body, { exact: true, leftOut });
+  if (pointers.length === 0 && keyAt === null) return [{ kind: 'json', text: canonicalJson(body, { exact: true }), compared: null }];
+  // Read once: what travels and what is compared are of the same value.
+  const value: unknown = JSON.parse(canonicalJson(body, { exact: true }));
+  const text = canonicalJson(value, { exact: true, ...(keyAt === null ? {} : { keyAt }) });
+  const compared = canonicalJson(value, { exact: true, leftOut: new Set(pointers as string[]) });
   return [{ kind: 'json', text, compared }];
 }
 
@@ -147,7 +163,7 @@ function plainBody(body: unknown, ignore: unknown, keyAt: string | null): PlainB
 function opaqueBody(body: unknown): PlainBody | undefined {
   if (body === undefined) return [null];
   if (typeof body === 'string') return [{ kind: 'text', text: wellFormed(body) }];
-  if (body instanceof URLSearchParams) return [{ kind: 'form', text: body.toString() }];
+  if (body instanceof URLSearchParams) return [{ kind: 'form', text: URLSearchParams.prototype.toString.call(body) }];
   if (body instanceof ArrayBuffer) return [{ kind: 'bytes' }, new Uint8Array(body.slice(0))];
   if (ArrayBuffer.isView(body)) {
     return [{ kind: 'bytes' }, new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()];
@@ -164,15 +180,36 @@ function wellFormed(text: string): string {
 /** Headers as pairs. Values must be strings: a number or an array would travel as something else than it is. */
 export function headerPairs(headers: unknown): [string, string][] {
   if (headers === undefined) return [];
-  if (typeof headers !== 'object' || headers === null) throw invalid('headers');
+  // `Headers` and maps have no members of their own: they would be taken for none.
+  if (typeof headers !== 'object' || headers === null || !isPlain(headers)) throw invalid('headers');
   return Object.entries(headers).map(([name, value]) => {
     if (!isText(name) || !isText(value)) throw appError('header_invalid', 'Pass header values as strings.', name);
     return [name, value];
   });
 }
 
-export function own<T extends object, K extends keyof T & string>(from: T, name: K): T[K] | undefined {
-  return Object.hasOwn(from, name) ? from[name] : undefined;
+/** A member that is the object's own; undefined where there is no object. */
+export function own<T extends object, K extends keyof T & string>(from: T | null | undefined, name: K): T[K] | undefined {
+  return from !== null && from !== undefined && Object.hasOwn(from, name) ? from[name] : undefined;
+}
+
+/** How long somebody waits, in milliseconds, and until what. */
+export function plainWait(options: { within?: number; signal?: AbortSignal } | undefined): [number | undefined, AbortSignal | undefined] {
+  const within = own(options, 'within');
+  const signal = own(options, 'signal');
+  if (within !== undefined && (typeof within !== 'number' || Number.isNaN(within))) throw invalid('within');
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('signal');
+  return [within, signal];
+}
+
+/** What the app's own getters and proxies throw is told as an error of its input. */
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof IntentoError) throw error;
+    throw appError('option_invalid', 'Pass plain data: what was passed threw when it was read.', null, error);
+  }
 }
 
 function handlers(named: unknown): PlainOptions['onOutcome'] {

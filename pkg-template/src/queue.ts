@@ -1,6 +1,6 @@
 import type { RawQueue } from './core.js';
 import type { Line } from './line.js';
-import { plainSubmission } from './plain.js';
+import { own, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
 import type { Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
@@ -62,17 +62,18 @@ export class OpenQueue implements Queue {
   }
 
   async fetch(url: string, init: FetchInit): Promise<Settled> {
-    const { operation, reference, lane, expiresIn, within, signal, ...request } = init;
+    const [within, signal] = plainWait(init);
     signal?.throwIfAborted();
-    const decision = { operation, reference, ...(lane === undefined ? {} : { lane }), request: { ...request, url } };
-    const intent = await this.submit(expiresIn === undefined ? decision : { ...decision, expiresIn });
-    return intent.settled({ ...(within === undefined ? {} : { within }), ...(signal === undefined ? {} : { signal }) });
+    const decision = given(init, ['operation', 'reference', 'lane', 'expiresIn']);
+    const intent = await this.submit({ ...decision, request: { ...init, url } } as Submission);
+    return intent.settled(given({ within, signal }, ['within', 'signal']));
   }
 
   async intents(filter: { state?: IntentSnapshot['state'] } = {}): Promise<IntentSnapshot[]> {
     const all = (await this.#line.ask((raw) => raw.intents())) as IntentSnapshot[];
     all.sort((one, other) => one.createdAt - other.createdAt);
-    return filter.state === undefined ? all : all.filter((intent) => intent.state === filter.state);
+    const state = own(filter, 'state');
+    return state === undefined ? all : all.filter((intent) => intent.state === state);
   }
 
   async intent(id: string): Promise<Intent | null> {
@@ -152,7 +153,14 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 function reasonOf(options: { reason: string } | undefined): string {
-  return typeof options?.reason === 'string' ? options.reason : '';
+  const reason = own(options, 'reason');
+  return typeof reason === 'string' ? reason : '';
+}
+
+/** The own members of these names that are not undefined. */
+function given<T extends object, K extends keyof T & string>(from: T, names: readonly K[]): { [N in K]?: Exclude<T[N], undefined> } {
+  const members = names.map((name) => [name, own(from, name)]);
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined)) as { [N in K]?: Exclude<T[N], undefined> };
 }
 
 interface Calls {
@@ -207,7 +215,7 @@ class HeldIntent implements Intent {
   }
 
   async settled(options: { within?: number; signal?: AbortSignal } = {}): Promise<Settled> {
-    const { within, signal } = options;
+    const [within, signal] = plainWait(options);
     signal?.throwIfAborted();
     const waiting = this.#calls.settled(within);
     const known = shape(await (signal === undefined ? waiting : Promise.race([waiting, aborted(signal)])));
@@ -230,9 +238,10 @@ class HeldIntent implements Intent {
   }
 
   async reconcile(options: { within?: number; signal?: AbortSignal } = {}): Promise<Settled> {
-    options.signal?.throwIfAborted();
+    const [within, signal] = plainWait(options);
+    signal?.throwIfAborted();
     this.#snapshot = await this.#calls.reconcile();
-    return this.settled(options);
+    return this.settled(given({ within, signal }, ['within', 'signal']));
   }
 
   async abandon(options: { reason: string }): Promise<void> {
@@ -241,8 +250,7 @@ class HeldIntent implements Intent {
 
   async replace(request: IntentRequest, options: { reason: string; expiresIn?: number | null }): Promise<Intent> {
     const { operation, reference } = this.#snapshot;
-    const { expiresIn } = options ?? {};
-    const decision = { operation, reference, request };
-    return this.#calls.replace(expiresIn === undefined ? decision : { ...decision, expiresIn }, reasonOf(options));
+    const decision = { operation, reference, request, ...given(options, ['expiresIn']) };
+    return this.#calls.replace(decision, reasonOf(options));
   }
 }

@@ -47,9 +47,10 @@ pub fn global(name: &str) -> Option<JsValue> {
     (!value.is_undefined() && !value.is_null()).then_some(value)
 }
 
-/// An object with these members.
+/// An object with these members, and no others: `fetch` reads what it inherits, and a page's `Object.prototype` may have been
+/// written to.
 pub fn object(members: &[(&str, JsValue)]) -> JsValue {
-    let object = js_sys::Object::new();
+    let object = js_sys::Object::<JsValue>::create(JsValue::NULL.unchecked_ref());
     for (name, value) in members {
         set(&object, name, value);
     }

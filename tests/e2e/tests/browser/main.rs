@@ -13,6 +13,7 @@ mod engines;
 mod environments;
 mod evicted;
 mod frozen;
+mod hostile;
 mod inbox;
 mod manners;
 mod network;

@@ -20,8 +20,6 @@ export class Gate {
   readonly platform: Platform;
   #dead = false;
   #cause: unknown;
-  /** Calls into the instance that are under way, one inside the other. */
-  #depth = 0;
   readonly #requests = new Set<AbortController>();
   readonly #locks = new Set<() => void>();
   readonly #mourners = new Set<() => void>();
@@ -70,20 +68,15 @@ export class Gate {
   /** Events and timers of a dead instance come to nothing. */
   readonly #in = (call: Call): Call => (...args) => {
     if (this.#dead) return NOTHING;
-    this.#depth += 1;
     try {
       return call(...args);
     } catch (error) {
       this.#die(error);
-      // The calls around this one are the same instance's: none of them goes on.
-      if (this.#depth > 1) throw error;
       return NOTHING;
-    } finally {
-      this.#depth -= 1;
     }
   };
 
-  /** A call around the one that killed the instance may have been spared its error by the app's code in between. */
+  /** Stops the calls around the one that killed the instance, whatever the app's code in between made of that. */
   readonly #out = (call: Call): Call => (...args) => {
     if (this.#dead) throw new EngineGone('The engine died.');
     return call(...args);

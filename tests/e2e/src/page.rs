@@ -152,6 +152,30 @@ impl Page {
         .await
     }
 
+    /// From now on the page keeps the module's instances, as `instances`, and what nobody caught. For a page that has loaded
+    /// nothing of intento yet.
+    pub async fn watch_instances(&self) -> Result<()> {
+        let watch = "window.instances = [];
+            const instantiate = WebAssembly.instantiate;
+            WebAssembly.instantiate = async (...call) => {
+                const made = await instantiate(...call);
+                instances.push(made);
+                return made;
+            };
+            window.uncaught = [];
+            window.addEventListener('error', ({ error }) => uncaught.push(error?.code ?? String(error)));
+            window.addEventListener('unhandledrejection', ({ reason }) => uncaught.push(`unhandled ${reason}`));";
+        self.call(watch, json!([])).await
+    }
+
+    pub async fn instances(&self) -> Result<u32> {
+        self.call("return instances.length", json!([])).await
+    }
+
+    pub async fn uncaught(&self) -> Result<Vec<String>> {
+        self.call("return uncaught", json!([])).await
+    }
+
     pub async fn go_offline(&self) -> Result<()> {
         self.set_network(true).await
     }

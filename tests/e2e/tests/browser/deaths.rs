@@ -15,36 +15,22 @@ fn options() -> Value {
     json!({ "attemptDeadlineMs": 120_000 })
 }
 
-/// From now on the page can say how many instances there were, and end the newest: by memory that holds nonsense, so that it
-/// traps, or by a clock that throws through it.
-const WATCH: &str = "
-    window.instances = [];
-    const instantiate = WebAssembly.instantiate;
-    WebAssembly.instantiate = async (...call) => {
-        const made = await instantiate(...call);
-        instances.push(made);
-        return made;
-    };
+/// Ends the newest instance: by memory that holds nonsense, so that it traps, or by a clock that throws through it.
+const KILL: &str = "
     const now = performance.now.bind(performance);
     const kills = {
         memory: () => new Uint8Array(instances.at(-1).exports.memory.buffer).fill(0xff),
         clock: () => { performance.now = () => { performance.now = now; throw new Error('no clock'); }; },
     };
-    window.deaths = [];
-    window.addEventListener('error', ({ error }) => deaths.push(error?.code ?? String(error)));
-    window.addEventListener('unhandledrejection', ({ reason }) => deaths.push(`unhandled ${reason}`));
     // Any event that the engine listens to.
     window.kill = (how) => { kills[how](); window.dispatchEvent(new Event('online')); }";
 
 async fn watched(bench: &Bench, options: Value) -> Result<Page> {
     let mut page = bench.blank_page().await?;
-    page.call::<()>(WATCH, json!([])).await?;
+    page.watch_instances().await?;
+    page.call::<()>(KILL, json!([])).await?;
     page.open(options).await?;
     Ok(page)
-}
-
-async fn instances(page: &Page) -> Result<u32> {
-    page.call("return instances.length", json!([])).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,8 +66,8 @@ async fn is_replaced(how: &str) -> Result<()> {
     assert_eq!(kind, "succeeded");
     assert!(started.elapsed() < Duration::from_secs(20), "its lock was not released: {:?}", started.elapsed());
 
-    assert_eq!(instances(&page).await?, 2);
-    assert_eq!(page.call::<Vec<String>>("return deaths", json!([])).await?, ["engine_dead"], "told once, to the page");
+    assert_eq!(page.instances().await?, 2);
+    assert_eq!(page.uncaught().await?, ["engine_dead"], "told once, to the page");
     let ledger = bench.shop.ledger()?;
     assert_eq!(ledger.tally(), charged_once(2));
     assert!(ledger.wire()[1].replayed);
@@ -147,7 +133,7 @@ async fn engines_are_replaced_so_often_and_then_not_for_a_minute() -> Result<()>
     page.call::<()>(kill_four, json!([])).await?;
     let failure = page.failure("await app.intents()", json!([])).await?;
     assert_eq!((failure.name.as_str(), failure.code.as_deref()), ("IntentoError", Some("engine_dead")));
-    assert_eq!(instances(&page).await?, 4);
+    assert_eq!(page.instances().await?, 4);
     let open_another = "const { openQueue, generic } = await app.load();
         await openQueue({ scope: 'other', contract: generic, baseUrl: app.api })";
     assert_eq!(page.failure(open_another, json!([])).await?.code.as_deref(), Some("engine_dead"));
@@ -156,7 +142,7 @@ async fn engines_are_replaced_so_often_and_then_not_for_a_minute() -> Result<()>
     page.call::<()>("const now = performance.now.bind(performance); performance.now = () => now() + 60_001", json!([]))
         .await?;
     assert_eq!(page.intents().await?, []);
-    assert_eq!(instances(&page).await?, 5);
+    assert_eq!(page.instances().await?, 5);
     assert_eq!(bench.shop.ledger()?.tally(), untouched(0));
     Ok(())
 }

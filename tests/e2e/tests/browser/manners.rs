@@ -113,6 +113,96 @@ async fn one_scope_is_one_queue_however_often_it_is_opened() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_nobody_waited_for_all_come_to_something() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.page().await?;
+    let calls = "const calls = [];
+        for (let n = 0; n < 20; n += 1) {
+            const reference = `order-${n % 10}`;
+            const body = { ...args[0].request.body, order: reference };
+            calls.push(app.queue().submit({ ...args[0], reference, request: { ...args[0].request, body } }));
+            calls.push(app.queue().intents());
+            calls.push(app.queue().intent('unknown'));
+        }
+        const told = await Promise.all(calls);
+        const intents = told.filter((_, n) => n % 3 === 0);
+        const kinds = await Promise.all(intents.map(async (intent) => (await intent.settled()).kind));
+        return [new Set(intents.map(({ id }) => id)).size, new Set(kinds).size, kinds[0]]";
+    let told: (u32, u32, String) = page.call(calls, json!([payment("order-842")])).await?;
+    assert_eq!(told, (10, 1, "succeeded".to_owned()));
+    assert_eq!(bench.shop.ledger()?.tally().effects, 10);
+    Ok(())
+}
+
+/// Nothing that a closed queue leaves behind (timers, events, requests) reaches what is no longer there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_is_closed_in_the_middle_of_everything_leaves_nothing_behind() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.blank_page().await?;
+    page.watch_instances().await?;
+    let close_early = "const { openQueue, generic } = await app.load();
+        const codes = new Set();
+        for (let n = 0; n < 20; n += 1) {
+            const queue = await openQueue({ scope: 'shopper', contract: generic, baseUrl: app.api });
+            const reference = `order-${n}`;
+            const body = { ...args[0].request.body, order: reference };
+            const submitted = queue.submit({ ...args[0], reference, request: { ...args[0].request, body } });
+            const waiting = submitted.then((intent) => intent.settled()).catch(({ code }) => codes.add(code));
+            if (n % 2 === 0) await submitted;
+            queue.close();
+            queue.close();
+            await waiting;
+            codes.add(await queue.intents().catch(({ code }) => code));
+        }
+        window.dispatchEvent(new Event('online'));
+        window.dispatchEvent(new Event('focus'));
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        return [...codes]";
+    let codes: Vec<String> = page.call(close_early, json!([payment("order-842")])).await?;
+    assert_eq!(codes, ["closed"]);
+    assert_eq!(page.uncaught().await?, [""; 0]);
+    assert_eq!(page.instances().await?, 1);
+    Ok(())
+}
+
+/// Ten thousand failures, of every kind that reaches the module (hazard W11).
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_fail_leave_nothing_in_memory() -> Result<()> {
+    let bench = Bench::start().await?;
+    let mut page = bench.blank_page().await?;
+    page.watch_instances().await?;
+    page.open(json!({ "authorize": "never" })).await?;
+    let loop_of_failures = "const [paid] = args;
+        const queue = app.queue();
+        const intent = await queue.submit(paid);
+        const failing = {
+            url_foreign_origin: () => queue.submit({ ...paid, request: { ...paid.request, url: 'https://elsewhere.example/' } }),
+            reference_too_long: () => queue.submit({ ...paid, reference: 'x'.repeat(257) }),
+            body_too_large: () => queue.submit({ ...paid, reference: 'large', request: { ...paid.request, body: 'x'.repeat(256 * 1024 + 1) } }),
+            reference_conflict: () => queue.submit({ ...paid, request: { ...paid.request, body: { amount: 1 } } }),
+            reconcile_unavailable: () => intent.reconcile(),
+            not_replaceable: () => intent.replace(paid.request, { reason: 'again' }),
+            reason_invalid: () => intent.abandon({ reason: '' }),
+        };
+        const round = async () => {
+            for (const [code, fail] of Object.entries(failing)) {
+                const told = await fail().then(() => 'nothing', (error) => error.code);
+                if (told !== code) throw new Error(`${told} and not ${code}`);
+            }
+        };
+        const size = () => instances[0].exports.memory.buffer.byteLength;
+        for (let n = 0; n < 100; n += 1) await round();
+        const before = size();
+        for (let n = 0; n < 1_400; n += 1) await round();
+        return [before, size()]";
+    let (before, after): (u64, u64) = page.call(loop_of_failures, json!([payment("order-842")])).await?;
+    assert_eq!(after, before, "bytes of memory after 9 800 failures more");
+    assert!(before <= 4 * 1024 * 1024, "{before} bytes");
+    assert_eq!(page.instances().await?, 1);
+    Ok(())
+}
+
 /// What the README shows first must work as it stands.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_quick_start_of_the_readme_runs() -> Result<()> {

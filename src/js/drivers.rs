@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::face::{Callbacks, Face};
 use super::options;
 use crate::browser::driver::Driver;
+use crate::browser::entropy;
 use crate::browser::tiers::{self, Opened};
 use crate::core::error::Error;
 use crate::core::key::IntentId;
@@ -22,6 +23,8 @@ impl Drivers {
     /// Checks the options, opens the ledgers, and starts to drain them.
     pub(super) async fn open(plain_options: &str, callbacks: Callbacks) -> Result<Self, Error> {
         let (opening, wanted) = options::checked(plain_options, &callbacks)?;
+        // Nothing is made where no key could be.
+        entropy::draw()?;
         let Opened { ledger, others: ledgers, started_empty } = tiers::open(wanted).await?;
         let opening = Rc::new(opening);
         let drive = async |ledger| {

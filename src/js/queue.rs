@@ -124,6 +124,10 @@ impl RawQueue {
         let (drivers, intent) = (self.drivers.clone(), IntentId::from(intent));
         self.answering(Box::pin(async move {
             let driver = drivers.of_intent(&intent).await?;
+            // Closed meanwhile: those who wait have been told, and nobody would be.
+            if driver.is_closed() {
+                return Err(ErrorCode::Closed.into());
+            }
             Ok(driver.app().wait(&driver, intent, within_ms).into())
         }))
     }

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
-use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::AbortController;
 
@@ -73,16 +73,16 @@ async fn enter(name: &str, work: &Section, steal: bool) -> Entered {
     }));
     let waited = Rc::new(RefCell::new(false));
     let patience = {
-        let waited = waited.clone();
+        let (waited, abort) = (waited.clone(), abort.clone());
         Timeout::new(2 * SECTION_DEADLINE_MS, move || {
             *waited.borrow_mut() = true;
-            if let Some(abort) = abort {
-                abort.abort();
-            }
+            abort.iter().for_each(AbortController::abort);
         })
     };
     let _ = JsFuture::from(ended.promise.clone()).await;
     drop(patience);
+    // Of no effect on a lock that was granted; the face forgets what is aborted.
+    abort.iter().for_each(AbortController::abort);
     let entered = entered.borrow_mut().take();
     entered.unwrap_or(if *waited.borrow() { Entered::Waiting } else { Entered::Refused })
 }

@@ -18,8 +18,10 @@ async fn a_missing_platform_is_named() -> Result<()> {
         ("entropy_unavailable", "Object.defineProperty(window, 'crypto', { value: undefined })"),
         ("entropy_unavailable", "Object.defineProperty(crypto, 'getRandomValues', { value: undefined })"),
         ("entropy_unavailable", "crypto.getRandomValues = () => { throw new Error('no entropy') }"),
-        ("storage_unavailable", "Object.defineProperty(window, 'indexedDB', { value: undefined })"),
-        ("storage_unavailable", "Object.defineProperty(window, 'indexedDB', { value: null })"),
+        (
+            "storage_unavailable",
+            "for (const name of ['indexedDB', 'localStorage']) Object.defineProperty(window, name, { value: null })",
+        ),
         (
             "storage_unavailable",
             "for (const name of ['indexedDB', 'localStorage', 'sessionStorage', 'caches']) {
@@ -29,7 +31,8 @@ async fn a_missing_platform_is_named() -> Result<()> {
         // Firefox with network.cookie.cookieBehavior=2, measured: everything is there, and refuses.
         (
             "storage_unavailable",
-            "IDBFactory.prototype.open = () => { throw new DOMException('refused', 'SecurityError') };
+            "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } });
+             IDBFactory.prototype.open = () => { throw new DOMException('refused', 'SecurityError') };
              LockManager.prototype.request = async () => { throw new DOMException('refused', 'SecurityError') }",
         ),
         // iOS Lockdown Mode.

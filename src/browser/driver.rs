@@ -1,5 +1,8 @@
 //! The driver: one loop a realm. Feeds inputs to the engine, does what it asks, waits. It decides nothing.
 
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -21,11 +24,12 @@ use crate::core::input::{Authorized, CommitError, DuePage, Input, Lock, Prepared
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
+use crate::core::reach::OriginRecord;
 use crate::core::record::{Record, RecordKey, ReferenceName, Versioned};
 use crate::core::shared::Shared;
 use crate::core::submission::{Destinations, Submission, SubmitContext};
 use crate::core::time::{LedgerClock, Readings, Stamp};
-use crate::ledger::store::{Store, commit_batch};
+use crate::ledger::store::{Store, StoreError, commit_batch};
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
 
@@ -88,6 +92,9 @@ pub struct News {
     pub answer: Option<Answer>,
 }
 
+/// The ledger's clock, and what it knows of origins.
+type Remembered = (Result<Option<LedgerClock>, Error>, Vec<(Rc<str>, Shared<OriginRecord>)>);
+
 /// A caller's answer.
 pub type Done = Box<dyn FnOnce(Result<Applied, CommitError>)>;
 
@@ -139,9 +146,9 @@ impl<A: App + 'static> Driver<A> {
             lifecycle: RefCell::default(),
             closed: Cell::new(false),
         });
-        let clock = driver.clock().await?;
+        let (clock, origins) = driver.remembered().await;
+        let clock = clock?;
         driver.listen();
-        let origins = driver.origins().await;
         driver.feed(Input::Started { clock, origins });
         Ok(driver)
     }
@@ -340,17 +347,16 @@ impl<A: App + 'static> Driver<A> {
                 let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }
-            Effect::LoadDue { until_ms, limit } => match self.store.due(scope, until_ms, limit).await {
-                Ok(page) => {
-                    let (origins, clock) = (self.origins().await, self.clock().await.unwrap_or(None));
-                    Input::Due(DuePage { origins, clock, ..page })
+            Effect::LoadDue { until_ms, limit } => match self.beside(self.store.due(scope, until_ms, limit)).await {
+                (Ok(page), (clock, origins)) => Input::Due(DuePage { origins, clock: clock.unwrap_or(None), ..page }),
+                (Err(_), _) => Input::DueFailed,
+            },
+            Effect::LoadInbox { until_ms, limit } => {
+                match self.beside(self.store.inbox(scope, until_ms, limit)).await {
+                    (Ok(page), (clock, _)) => Input::Inbox(DuePage { clock: clock.unwrap_or(None), ..page }),
+                    (Err(_), _) => Input::InboxFailed,
                 }
-                Err(_) => Input::DueFailed,
-            },
-            Effect::LoadInbox { until_ms, limit } => match self.store.inbox(scope, until_ms, limit).await {
-                Ok(page) => Input::Inbox(DuePage { clock: self.clock().await.unwrap_or(None), ..page }),
-                Err(_) => Input::InboxFailed,
-            },
+            }
             Effect::Load(intent) => match self.look(&intent).await {
                 Ok((Some(intent), clock)) => Input::Loaded { intent, clock },
                 Ok((None, _)) => {
@@ -410,31 +416,61 @@ impl<A: App + 'static> Driver<A> {
         landed.told(decoded)
     }
 
-    /// The ledger's clock; `None` in a ledger that has none yet.
-    async fn clock(&self) -> Result<Option<LedgerClock>, Error> {
-        let found = self.read(&RecordKey::Clock).await.map_err(|()| Error::new(ErrorCode::LedgerUnreadable))?;
-        match found.record {
+    /// A page, and beside it what the ledger [remembers](Self::remembered): both are asked for at once, since each would
+    /// wait for the writes before it.
+    async fn beside(
+        &self,
+        page: impl Future<Output = Result<DuePage, StoreError>>,
+    ) -> (Result<DuePage, StoreError>, Remembered) {
+        let (mut page, mut remembered) = (pin!(page), pin!(self.remembered()));
+        let (mut found, mut beside) = (None, None);
+        poll_fn(|context| {
+            if found.is_none()
+                && let Poll::Ready(ready) = page.as_mut().poll(context)
+            {
+                found = Some(ready);
+            }
+            if beside.is_none()
+                && let Poll::Ready(ready) = remembered.as_mut().poll(context)
+            {
+                beside = Some(ready);
+            }
+            match (found.take(), beside.take()) {
+                (Some(page), Some(remembered)) => Poll::Ready((page, remembered)),
+                (page, remembered) => {
+                    (found, beside) = (page, remembered);
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// The ledger's clock, `None` in a ledger that has none yet; and what it knows of the queue's origins, nothing where
+    /// that cannot be read.
+    async fn remembered(&self) -> Remembered {
+        let origins = &self.opening.origins;
+        let mut keys = vec![RecordKey::Clock];
+        keys.extend(origins.iter().cloned().map(RecordKey::Origin));
+        let Ok(found) = self.store.read(&keys).await else {
+            return (Err(ErrorCode::LedgerUnreadable.into()), Vec::new());
+        };
+        let mut found = found.into_iter().map(|versioned| versioned.record);
+        let clock = match found.next().flatten() {
             None => Ok(None),
             Some(Record::Clock(clock)) => Ok(Some(clock)),
             Some(_) => Err(ErrorCode::LedgerUnreadable.into()),
-        }
+        };
+        let known = origins.iter().zip(found).filter_map(|(origin, record)| match record {
+            Some(Record::Origin(record)) => Some((origin.as_str().into(), record)),
+            _ => None,
+        });
+        (clock, known.collect())
     }
 
     async fn read(&self, key: &RecordKey) -> Result<Versioned, ()> {
         let found = self.store.read(core::slice::from_ref(key)).await;
         found.ok().and_then(|mut found| found.pop()).ok_or(())
-    }
-
-    /// What the ledger remembers of the queue's origins; nothing, where that cannot be read.
-    async fn origins(&self) -> Vec<(Rc<str>, Shared<crate::core::reach::OriginRecord>)> {
-        let origins = &self.opening.origins;
-        let keys: Vec<RecordKey> = origins.iter().cloned().map(RecordKey::Origin).collect();
-        let found = self.store.read(&keys).await.unwrap_or_default();
-        let known = origins.iter().zip(found).filter_map(|(origin, versioned)| match versioned.record {
-            Some(Record::Origin(record)) => Some((origin.as_str().into(), record)),
-            _ => None,
-        });
-        known.collect()
     }
 
     fn listen(self: &Rc<Self>) {

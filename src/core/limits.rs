@@ -82,7 +82,7 @@ pub const WEAK_MAX_CHARS: usize = 2 * 1024 * 1024;
 pub const RECORD_TRIES_MAX: u32 = 12;
 
 /// Attempts that one realm runs at the same time.
-pub const RUNS_MAX: usize = 6;
+pub const RUNS_MAX: usize = 8;
 /// Runs of any kind that one realm begins within [`MINUTE_MS`]; what is due beyond it waits. No storm of retries is denser, and
 /// a customer's work of a day offline is done in one go.
 pub const ATTEMPTS_PER_MINUTE_MAX: usize = 6_000;

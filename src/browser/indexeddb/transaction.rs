@@ -185,6 +185,8 @@ impl Session {
                 return false;
             }
         }
+        // Nothing follows: a transaction that ended by itself would do so a round trip later.
+        let _ = self.transaction.unchecked_ref::<DurableTransaction>().commit();
         true
     }
 

@@ -76,6 +76,8 @@ pub struct Engine {
     changes: Vec<(Ticket, Change)>,
     committing: bool,
     schedule: Schedule,
+    /// What is due and only waits for room, as it was read: a claim is decided by what is there then.
+    backlog: Vec<Shared<IntentRecord>>,
     effects: Vec<Effect>,
 }
 
@@ -109,6 +111,7 @@ impl Engine {
             changes: Vec::new(),
             committing: false,
             schedule: Schedule::new(),
+            backlog: Vec::new(),
             effects: Vec::new(),
             settings,
         }
@@ -242,6 +245,7 @@ impl Engine {
             Wake::Visible => self.origins.ask_again(false),
             Wake::Suspended => {
                 self.suspended = true;
+                self.backlog.clear();
                 self.release_locks();
             }
             Wake::Resumed => {
@@ -260,6 +264,7 @@ impl Engine {
         self.record_again();
         self.run_blocked();
         self.look_at_watched();
+        self.begin_backlog();
         self.load_due();
         self.load_inbox();
         self.flush();

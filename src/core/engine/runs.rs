@@ -287,7 +287,7 @@ impl Engine {
     fn end_with(&mut self, intent: &Shared<IntentRecord>) {
         self.end(&intent.id);
         self.heed(intent);
-        self.schedule.stale |= self.schedule.passed_over;
+        self.schedule.stale |= self.schedule.passed_over && self.backlog.is_empty();
     }
 
     fn end(&mut self, intent: &IntentId) {

@@ -99,6 +99,7 @@ impl Engine {
         self.schedule.loading = false;
         self.schedule.failures = 0;
         self.origins.learn_all(page.origins);
+        self.backlog.clear();
         let mut started = 0_u32;
         for intent in page.due {
             if self.start_or_pass_over(&intent) {
@@ -107,7 +108,7 @@ impl Engine {
         }
         self.schedule.passed_over |= full;
         self.schedule.page = DUE_PAGE_MAX;
-        if full && started == 0 {
+        if full && started == 0 && self.backlog.is_empty() {
             // Nothing here can run now, and it may hide what can. Looking again at the same would not help.
             let grown = page_len.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
             self.schedule.stale |= grown > page_len;
@@ -153,9 +154,24 @@ impl Engine {
     }
 
     /// Starts what the ledger calls due, or leaves it for when a run has ended.
-    pub(super) fn start_or_pass_over(&mut self, intent: &IntentRecord) -> bool {
+    pub(super) fn start_or_pass_over(&mut self, intent: &Shared<IntentRecord>) -> bool {
+        self.backlog.retain(|waiting| waiting.id != intent.id);
+        let full = self.runs.len() >= RUNS_MAX && !self.runs.contains_key(&intent.id);
+        if full && self.backlog.len() < DUE_PAGE_MAX as usize {
+            self.backlog.push(intent.clone());
+            return false;
+        }
         let begun = self.has_room() && self.start(intent);
         self.schedule.passed_over |= !begun && !self.runs.contains_key(&intent.id);
         begun
+    }
+
+    /// Runs have ended: what waited only for them goes on, without another look at the ledger.
+    pub(super) fn begin_backlog(&mut self) {
+        while self.has_room() && !self.backlog.is_empty() {
+            let intent = self.backlog.remove(0);
+            self.start_or_pass_over(&intent);
+            self.schedule.stale |= self.backlog.is_empty() && self.schedule.passed_over;
+        }
     }
 }

@@ -93,3 +93,44 @@ fn law_5_a_claim_that_waited_is_decided_by_the_clocks_of_the_moment() {
     world.run_for(MINUTE);
     assert!(matches!(world.state_of(ticket), State::Succeeded { .. }));
 }
+
+/// More than one realm runs at once: what waits for room is read once, not again for every run that ends.
+#[test]
+fn a_backlog_is_drained_without_reading_it_again_and_again() {
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        world.latency_max_ms = 30;
+        world.go_offline();
+        let tab = world.open();
+        for order in 1..=100 {
+            world.submit(tab, order);
+        }
+        world.run_for(MINUTE);
+        let before = world.counts.loads;
+        world.go_online();
+        world.run_for(2 * MINUTE);
+        let paid = (1..=100).filter(|order| world.effects_of(*order) == 1).count();
+        assert_eq!((paid, world.counts.sends), (100, 100), "seed {seed}");
+        let loads = world.counts.loads - before;
+        assert!(loads <= 12, "seed {seed}: {loads} looks for a hundred intents, 32 a look");
+    }
+}
+
+/// What waits for room in one tab is taken up by the other meanwhile: known as it was, decided as it is.
+#[test]
+fn two_tabs_share_a_backlog_and_send_nothing_twice() {
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        world.latency_max_ms = 30;
+        world.go_offline();
+        let (left, right) = (world.open(), world.open());
+        for order in 1..=60 {
+            world.submit(if order % 2 == 0 { left } else { right }, order);
+        }
+        world.run_for(MINUTE);
+        world.go_online();
+        world.run_for(2 * MINUTE);
+        let paid = (1..=60).filter(|order| world.effects_of(*order) == 1).count();
+        assert_eq!((paid, world.counts.sends), (60, 60), "seed {seed}");
+    }
+}

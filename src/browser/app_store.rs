@@ -6,7 +6,7 @@ use wasm_bindgen::JsValue;
 
 use super::codec::from_js;
 use super::sys::call;
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::json::{ToJson, to_text};
 use crate::core::key::{IntentId, ScopeHash};
@@ -52,8 +52,8 @@ impl AppStore {
         Ok(readable.collect())
     }
 
-    async fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: At) -> Result<DuePage, StoreError> {
-        Ok(scan::page(self.intents().await?.iter(), scope, until_ms, limit, at))
+    async fn page(&self, scope: &ScopeHash, span: DueSpan, limit: u32, at: At) -> Result<DuePage, StoreError> {
+        Ok(scan::page(self.intents().await?.iter(), scope, span, limit, at))
     }
 }
 
@@ -88,12 +88,12 @@ impl Store for AppStore {
         }
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page(scope, until_ms, limit, scan::due_at).await
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
+        self.page(scope, span, limit, scan::due_at).await
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page(scope, until_ms, limit, scan::inbox_at).await
+        self.page(scope, DueSpan::until(until_ms), limit, scan::inbox_at).await
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {

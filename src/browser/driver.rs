@@ -347,7 +347,7 @@ impl<A: App + 'static> Driver<A> {
                 let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }
-            Effect::LoadDue { until_ms, limit } => match self.beside(self.store.due(scope, until_ms, limit)).await {
+            Effect::LoadDue { span, limit } => match self.beside(self.store.due(scope, span, limit)).await {
                 (Ok(page), (clock, origins)) => Input::Due(DuePage { origins, clock: clock.unwrap_or(None), ..page }),
                 (Err(_), _) => Input::DueFailed,
             },

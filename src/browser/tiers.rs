@@ -8,7 +8,7 @@ use super::local_storage::{LocalStorage, WEAK};
 use super::sys::global;
 use crate::core::change::Change;
 use crate::core::error::ErrorCode;
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::record::{ExpectedVersions, RecordKey, Versioned, Writes};
@@ -168,8 +168,8 @@ impl Store for Ledger {
         each!(self, store => store.commit(expected, writes).await)
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        each!(self, store => store.due(scope, until_ms, limit).await)
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
+        each!(self, store => store.due(scope, span, limit).await)
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::change::{Applied, Change};
 use super::contract::{Answer, Contract};
-use super::input::{CommitError, Prepared, Ticket};
+use super::input::{CommitError, DueSpan, Prepared, Ticket};
 use super::intent::IntentRecord;
 use super::key::IntentId;
 use super::record::Content;
@@ -16,8 +16,8 @@ pub enum Effect {
     /// Make these durable in one transaction, in this order, with [`Engine::reading`](super::engine::Engine::reading) of
     /// the moment when the transaction decides. Answered by `Committed`.
     Commit { batch: Vec<(Ticket, Change)> },
-    /// Read what is due up to this ledger time. Answered by `Due` or `DueFailed`.
-    LoadDue { until_ms: u64, limit: u32 },
+    /// Read what is due within this span of the ledger clock. Answered by `Due` or `DueFailed`.
+    LoadDue { span: DueSpan, limit: u32 },
     /// Read what is due for the app up to this ledger time. Answered by `Inbox` or `InboxFailed`.
     LoadInbox { until_ms: u64, limit: u32 },
     /// Hand an outcome to the app's handler. Answered by `Delivered`.

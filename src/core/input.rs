@@ -138,6 +138,20 @@ pub enum CommitError {
     Unreadable,
 }
 
+/// A part of the ledger clock, both ends in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DueSpan {
+    pub from_ms: u64,
+    pub until_ms: u64,
+}
+
+impl DueSpan {
+    /// From the beginning.
+    pub fn until(until_ms: u64) -> Self {
+        Self { from_ms: 0, until_ms }
+    }
+}
+
 /// One page of what is due, oldest due first.
 #[derive(Clone, Debug, Default)]
 pub struct DuePage {

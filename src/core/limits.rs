@@ -94,8 +94,9 @@ pub const LOCK_WAITS_MAX: usize = 32;
 pub const LOCK_DEADLINE_MS: u32 = 2_000;
 /// Due intents that one query reads.
 pub const DUE_PAGE_MAX: u32 = 32;
-/// After a page of which nothing could run, how soon the ledger is worth another look.
-pub const LOOK_AGAIN_MIN_MS: u64 = 1_000;
+/// As many as one query reads where nothing of a page could run. More than one transaction makes due at once, so that what is
+/// due at one moment fits.
+pub const DUE_PAGE_GROWN_MAX: u32 = 512;
 /// Intents that one listing reads.
 pub const LIST_MAX: u32 = 1_000;
 

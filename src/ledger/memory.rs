@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::format::Shelf;
 use super::scan;
 use super::store::{Store, StoreError};
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
@@ -83,12 +83,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        Ok(scan::page(intents(&self.shelves.borrow()), scope, until_ms, limit, scan::due_at))
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
+        Ok(scan::page(intents(&self.shelves.borrow()), scope, span, limit, scan::due_at))
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        Ok(scan::page(intents(&self.shelves.borrow()), scope, until_ms, limit, scan::inbox_at))
+        Ok(scan::page(intents(&self.shelves.borrow()), scope, DueSpan::until(until_ms), limit, scan::inbox_at))
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {

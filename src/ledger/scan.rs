@@ -1,6 +1,6 @@
 //! The queries of a tier that has no index: it goes through all of its intents.
 
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::shared::Shared;
@@ -18,18 +18,19 @@ pub fn inbox_at(intent: &IntentRecord) -> Option<u64> {
     intent.delivery.due_at_ms
 }
 
-/// Those of a scope that are due up to `until_ms`, the earliest first, and when the next one is.
+/// Those of a scope that are due within a span, the earliest first, and when the next one after it is.
 pub fn page<'a>(
     intents: impl Iterator<Item = &'a Shared<IntentRecord>>,
     scope: &ScopeHash,
-    until_ms: u64,
+    span: DueSpan,
     limit: u32,
     at: At,
 ) -> DuePage {
     let (mut due, mut next_due_at_ms) = (Vec::new(), None);
     for intent in intents.filter(|intent| intent.scope == *scope) {
         match at(intent) {
-            Some(at_ms) if at_ms <= until_ms => place(&mut due, intent, |it| (at(it), it.sequence)),
+            Some(at_ms) if at_ms < span.from_ms => {}
+            Some(at_ms) if at_ms <= span.until_ms => place(&mut due, intent, |it| (at(it), it.sequence)),
             later => next_due_at_ms = next_due_at_ms.into_iter().chain(later).min(),
         }
     }

@@ -5,7 +5,7 @@
 use super::batch::{Decided, decide};
 use crate::core::bugs::{Bug, bug};
 use crate::core::change::{Applied, Change, Refusal};
-use crate::core::input::{CommitError, DuePage};
+use crate::core::input::{CommitError, DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::key::ScopeHash;
 use crate::core::limits::COMMIT_CONFLICTS_MAX;
@@ -57,9 +57,9 @@ pub trait Store {
     /// records too, as version 0: no phantoms (P1.4). Resolves when the writes are durable.
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError>;
 
-    /// The unfinished intents of a scope that are due up to `until_ms` on the ledger clock, and when the next one is.
+    /// The unfinished intents of a scope that are due within a span of the ledger clock, and when the next one after it is.
     /// Records that cannot be read are passed over, and stay.
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError>;
 
     /// The outcomes of a scope that are due for the app up to `until_ms`, as [`due`](Self::due).
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;

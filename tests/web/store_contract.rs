@@ -6,6 +6,7 @@ use std::rc::Rc;
 use intento::browser::app_store::AppStore;
 use intento::core::change::{Applied, Change, ContractSnapshot, Refusal, Submit};
 use intento::core::contract::{Contract, Method};
+use intento::core::input::DueSpan;
 use intento::core::intent::Request;
 use intento::core::json::from_text;
 use intento::core::key::{ContractHash, Fingerprint, IntentId, Key, RandomBits, RealmId, ScopeHash};
@@ -87,13 +88,17 @@ pub(crate) async fn due_pages_are_in_order_and_name_the_next(store: &impl Store)
         let reading = Reading::alone(READING.wall_ms + u64::from(seed) * 1_000);
         store.transact(&[change(seed, &format!("order-{seed}"), 1)], &readings(reading)).await.unwrap();
     }
-    let page = store.due(&scope, READING.wall_ms + 2_000, 10).await.unwrap();
+    let page = store.due(&scope, DueSpan::until(READING.wall_ms + 2_000), 10).await.unwrap();
     let sequences: Vec<u64> = page.due.iter().map(|intent| intent.sequence).collect();
     assert_eq!((sequences, page.next_due_at_ms), (vec![1, 2], Some(READING.wall_ms + 3_000)));
-    let cut = store.due(&scope, READING.wall_ms + 9_000, 2).await.unwrap();
+    let cut = store.due(&scope, DueSpan::until(READING.wall_ms + 9_000), 2).await.unwrap();
     assert_eq!(cut.due.len(), 2);
     assert!(cut.next_due_at_ms.is_some_and(|at_ms| at_ms <= READING.wall_ms + 9_000));
-    let other = store.due(&ScopeHash::of("somebody else"), u64::from(u32::MAX) * 1_000, 10).await.unwrap();
+    let later = DueSpan { from_ms: READING.wall_ms + 2_000, until_ms: READING.wall_ms + 2_000 };
+    let only: Vec<u64> = store.due(&scope, later, 10).await.unwrap().due.iter().map(|intent| intent.sequence).collect();
+    assert_eq!(only, [2], "both ends are in it");
+    let other =
+        store.due(&ScopeHash::of("somebody else"), DueSpan::until(u64::from(u32::MAX) * 1_000), 10).await.unwrap();
     assert!(other.due.is_empty());
 }
 

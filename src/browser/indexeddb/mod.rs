@@ -19,7 +19,7 @@ use super::codec::{decode, member};
 use super::sys::{Deferred, object};
 use crate::core::change::Change;
 use crate::core::error::ErrorCode;
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::OPEN_INTENTS_MAX;
@@ -186,12 +186,12 @@ impl Store for IndexedDb {
         self.run(work).await.map(|_| ())
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page("due", scope, until_ms, limit).await
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
+        self.page("due", scope, span, limit).await
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page("inbox", scope, until_ms, limit).await
+        self.page("inbox", scope, DueSpan::until(until_ms), limit).await
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
@@ -227,10 +227,10 @@ impl IndexedDb {
     }
 
     /// One page of an index over `[scope, column]`, and when the next one is due.
-    async fn page(&self, column: &str, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+    async fn page(&self, column: &str, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
         let mut asked = limit;
         loop {
-            let (rows, next_due_at_ms) = self.page_rows(column, scope, until_ms, asked).await?;
+            let (rows, next_due_at_ms) = self.page_rows(column, scope, span, asked).await?;
             let full = rows.len() >= asked as usize;
             let due: Vec<Shared<IntentRecord>> = rows.iter().filter_map(readable_intent).collect();
             // Rows that cannot be read stay, and must not hide those behind them.
@@ -245,10 +245,10 @@ impl IndexedDb {
         &self,
         column: &str,
         scope: &ScopeHash,
-        until_ms: u64,
+        DueSpan { from_ms, until_ms }: DueSpan,
         limit: u32,
     ) -> Result<(Vec<JsValue>, Option<u64>), StoreError> {
-        let due = bound(scope, 0.0, until_ms as f64, false)?;
+        let due = bound(scope, from_ms as f64, until_ms as f64, false)?;
         let later = bound(scope, until_ms as f64, f64::INFINITY, true)?;
         let ask = |transaction: &IdbTransaction| {
             Ok((all(transaction, column, &due, limit)?, all(transaction, column, &later, 1)?))

@@ -17,7 +17,7 @@ use self::section::{Section, section};
 use super::clock::moment;
 use super::sys::global;
 use crate::core::change::Change;
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::json::{from_text, to_text};
 use crate::core::key::{IntentId, ScopeHash};
@@ -139,8 +139,8 @@ impl LocalStorage {
         Ok(names)
     }
 
-    fn page(&self, scope: &ScopeHash, until_ms: u64, limit: u32, at: At) -> Result<DuePage, StoreError> {
-        Ok(scan::page(self.intents()?.iter(), scope, until_ms, limit, at))
+    fn page(&self, scope: &ScopeHash, span: DueSpan, limit: u32, at: At) -> Result<DuePage, StoreError> {
+        Ok(scan::page(self.intents()?.iter(), scope, span, limit, at))
     }
 
     fn get(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -242,12 +242,12 @@ impl Store for LocalStorage {
         self.section(Rc::new(move || store.compared(&expected, &writes))).await.map(|_| ())
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page(scope, until_ms, limit, scan::due_at)
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
+        self.page(scope, span, limit, scan::due_at)
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
-        self.page(scope, until_ms, limit, scan::inbox_at)
+        self.page(scope, DueSpan::until(until_ms), limit, scan::inbox_at)
     }
 
     async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {

@@ -3,10 +3,10 @@
 use super::Engine;
 use crate::core::backoff::backoff_ms;
 use crate::core::effect::Effect;
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
 use crate::core::limits::{
-    ATTEMPTS_PER_MINUTE_MAX, BACKOFF_CAP_MS, DUE_PAGE_MAX, LOOK_AGAIN_MIN_MS, MINUTE_MS, OPEN_INTENTS_MAX, RUNS_MAX,
+    ATTEMPTS_PER_MINUTE_MAX, BACKOFF_CAP_MS, DUE_PAGE_GROWN_MAX, DUE_PAGE_MAX, MINUTE_MS, RUNS_MAX,
 };
 use crate::core::shared::Shared;
 
@@ -19,8 +19,10 @@ pub(super) struct Schedule {
     /// The next load looks a backoff's length ahead: what waits only because the network was gone need not wait.
     pub(super) ahead: bool,
     pub(super) next_due_at_ms: Option<u64>,
-    /// Grows while a page holds only intents that this realm cannot run, so that those never hide others.
+    /// A page that holds only intents which this realm cannot run must not hide others: the next one is larger, up to
+    /// [`DUE_PAGE_GROWN_MAX`], and then begins where it ended.
     pub(super) page: u32,
+    pub(super) from_ms: u64,
     /// Something is due that was not begun here: it may be when a run ends.
     pub(super) passed_over: bool,
     pub(super) retry_at_mono_ms: Option<u64>,
@@ -35,6 +37,7 @@ impl Schedule {
             ahead: false,
             next_due_at_ms: None,
             page: DUE_PAGE_MAX,
+            from_ms: 0,
             passed_over: false,
             retry_at_mono_ms: None,
             failures: 0,
@@ -70,9 +73,9 @@ impl Engine {
             return;
         }
         let until_ms = stamp.at_ms.saturating_add(if self.schedule.ahead { BACKOFF_CAP_MS } else { 0 });
-        let (page, failures) = (self.schedule.page, self.schedule.failures);
-        self.schedule = Schedule { loading: true, page, failures, ..Schedule::new() };
-        self.effects.push(Effect::LoadDue { until_ms, limit: page });
+        let Schedule { from_ms, page, failures, .. } = self.schedule;
+        self.schedule = Schedule { loading: true, from_ms, page, failures, ..Schedule::new() };
+        self.effects.push(Effect::LoadDue { span: DueSpan { from_ms, until_ms }, limit: page });
     }
 
     /// Lets go of the intents whose parking time is over. Says whether there were any.
@@ -91,7 +94,8 @@ impl Engine {
     pub(super) fn due(&mut self, page: DuePage) {
         self.follow(page.clock);
         let now = self.stamp().at_ms;
-        let page_len = self.schedule.page;
+        let Schedule { page: page_len, from_ms, .. } = self.schedule;
+        let last_ms = page.due.last().and_then(|intent| intent.due_at_ms).unwrap_or(0);
         let full = page.due.len() >= page_len as usize;
         let later = page.due.iter().filter_map(|intent| intent.due_at_ms).filter(|due_at_ms| *due_at_ms > now).min();
         let next_due_at_ms = page.next_due_at_ms.into_iter().chain(later).min();
@@ -107,14 +111,13 @@ impl Engine {
             }
         }
         self.schedule.passed_over |= full;
-        self.schedule.page = DUE_PAGE_MAX;
+        (self.schedule.page, self.schedule.from_ms) = (DUE_PAGE_MAX, 0);
         if full && started == 0 && self.backlog.is_empty() {
-            // Nothing here can run now, and it may hide what can. Looking again at the same would not help.
-            let grown = page_len.saturating_mul(2).min(OPEN_INTENTS_MAX as u32);
-            self.schedule.stale |= grown > page_len;
-            self.schedule.page = grown;
-            let soonest_ms = now.saturating_add(LOOK_AGAIN_MIN_MS);
-            self.schedule.next_due_at_ms = self.schedule.next_due_at_ms.map(|at_ms| at_ms.max(soonest_ms));
+            // Nothing here can run now, and it may hide what can.
+            let grown = page_len.saturating_mul(2).min(DUE_PAGE_GROWN_MAX);
+            let begin_ms = if grown > page_len { from_ms } else { last_ms.max(from_ms.saturating_add(1)) };
+            (self.schedule.page, self.schedule.from_ms) = (grown, begin_ms);
+            self.schedule.stale = true;
         }
     }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use intento::core::change::{Applied, Change};
 use intento::core::contract::{Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect};
-use intento::core::input::{Authorized, CommitError, Input, Lock, Ticket};
+use intento::core::input::{Authorized, CommitError, DueSpan, Input, Lock, Ticket};
 use intento::core::intent::{IntentRecord, Purpose};
 use intento::core::key::IntentId;
 use intento::core::time::Readings;
@@ -24,7 +24,7 @@ impl World {
             Event::Load(realm, intent) if self.storm.read() => self.input(realm, Input::NotLoaded(intent)),
             Event::Input(realm, input) => self.input(realm, input),
             Event::Transaction(realm, batch) => self.transact(realm, batch),
-            Event::Query(realm, until_ms, limit) => self.query(realm, until_ms, limit),
+            Event::Query(realm, span, limit) => self.query(realm, span, limit),
             Event::InboxQuery(realm, until_ms, limit) => {
                 let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
                 let input = match now(self.ledger.inbox(&scope, until_ms, limit)) {
@@ -93,9 +93,9 @@ impl World {
         self.later(Event::Input(number, Input::Committed { results, clock }));
     }
 
-    fn query(&mut self, realm: RealmNo, until_ms: u64, limit: u32) {
+    fn query(&mut self, realm: RealmNo, span: DueSpan, limit: u32) {
         let Some(scope) = self.realms.get(&realm).map(|realm| realm.engine.scope().clone()) else { return };
-        let input = match now(self.ledger.due(&scope, until_ms, limit)) {
+        let input = match now(self.ledger.due(&scope, span, limit)) {
             Ok(page) => Input::Due(page),
             Err(_) => Input::DueFailed,
         };
@@ -133,9 +133,9 @@ impl World {
         self.idle_timers = if looks { self.idle_timers } else { 0 };
         match effect {
             Effect::Commit { batch } => self.later(Event::Transaction(realm, batch)),
-            Effect::LoadDue { until_ms, limit } => {
+            Effect::LoadDue { span, limit } => {
                 self.counts.loads += 1;
-                self.later(Event::Query(realm, until_ms, limit));
+                self.later(Event::Query(realm, span, limit));
             }
             Effect::LoadInbox { until_ms, limit } => {
                 self.counts.inbox_loads += 1;

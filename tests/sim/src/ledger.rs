@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use intento::core::input::{DuePage, Input};
+use intento::core::input::{DuePage, DueSpan, Input};
 use intento::core::intent::IntentRecord;
 use intento::core::key::{IntentId, ScopeHash};
 use intento::core::reach::OriginRecord;
@@ -308,9 +308,9 @@ impl Store for Ledger {
         }
     }
 
-    async fn due(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {
+    async fn due(&self, scope: &ScopeHash, span: DueSpan, limit: u32) -> Result<DuePage, StoreError> {
         let fault = self.fault(Operation::Due);
-        self.accompany(self.store.due(scope, until_ms, limit).await?, fault)
+        self.accompany(self.store.due(scope, span, limit).await?, fault)
     }
 
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError> {

@@ -42,7 +42,8 @@ impl Trace {
         discriminant(effect).hash(to);
         match effect {
             Effect::Commit { batch } => commit(batch, to),
-            Effect::LoadDue { until_ms, limit } | Effect::LoadInbox { until_ms, limit } => (until_ms, limit).hash(to),
+            Effect::LoadDue { span, limit } => (span, limit).hash(to),
+            Effect::LoadInbox { until_ms, limit } => (until_ms, limit).hash(to),
             Effect::Deliver { intent, answer } => {
                 record(intent, to);
                 answer.hash(to);

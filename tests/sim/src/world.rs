@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use intento::core::change::{Applied, Change, ContractSnapshot, Submit};
 use intento::core::contract::{Facts, Finding, Observation};
 use intento::core::effect::{Effect, Outgoing};
-use intento::core::input::{Authorized, CommitError, Credentials, Input, Prepared, Ticket, Wake};
+use intento::core::input::{Authorized, CommitError, Credentials, DueSpan, Input, Prepared, Ticket, Wake};
 use intento::core::intent::{IntentRecord, State};
 use intento::core::key::{IntentId, RandomBits, RealmId};
 use intento::core::shared::Shared;
@@ -156,7 +156,7 @@ pub enum Event {
     Open(RealmNo),
     Input(RealmNo, Input),
     Transaction(RealmNo, Vec<(Ticket, Change)>),
-    Query(RealmNo, u64, u32),
+    Query(RealmNo, DueSpan, u32),
     InboxQuery(RealmNo, u64, u32),
     Load(RealmNo, IntentId),
     Probe(RealmNo, String),

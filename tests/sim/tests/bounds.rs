@@ -6,7 +6,7 @@ use intento::core::engine::Engine;
 use intento::core::input::{Authorized, CommitError, Credentials, DuePage, Input, Lock, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
 use intento::core::key::IntentId;
-use intento::core::limits::{ATTEMPTS_PER_MINUTE_MAX, DUE_PAGE_MAX, RUNS_MAX};
+use intento::core::limits::{ATTEMPTS_PER_MINUTE_MAX, COMMIT_BATCH_MAX, DUE_PAGE_GROWN_MAX, DUE_PAGE_MAX, RUNS_MAX};
 use intento::core::reach::OriginRecord;
 use intento::core::record::RecordKey;
 use intento::core::shared::Shared;
@@ -35,6 +35,52 @@ fn law_8_a_poisoned_intent_blocks_no_other() {
     let held = State::Held { reason: HeldReason::Undecodable };
     assert!(bad.iter().all(|ticket| world.state_of(*ticket) == held), "kept, and never sent");
     assert_eq!(world.counts.sends, 1);
+}
+
+/// What cannot run here, however much of it is due, hides nothing, and is not all of it in memory at once.
+#[test]
+fn law_12_what_cannot_run_here_hides_nothing_behind_it() {
+    let mut world = World::new(11);
+    world.go_offline();
+    let realm = world.open();
+    let ticket = world.submit(realm, 1);
+    world.run_for(SECOND);
+    let (mut engine, intent) = (world.engine(realm).clone(), world.intent_of(ticket));
+    let config = State::Held { reason: HeldReason::Config };
+    // As one transaction makes them due: many at one moment.
+    let due_at = |number: u64| intent.due_at_ms.map(|at_ms| at_ms - 10_000 + number / COMMIT_BATCH_MAX as u64);
+    let mut ledger: Vec<_> = (0..3_000)
+        .map(|number| IntentRecord {
+            id: IntentId::from(format!("held-{number}")),
+            state: config.clone(),
+            due_at_ms: due_at(number),
+            ..intent.clone()
+        })
+        .collect();
+    ledger.push(intent.clone());
+    let origin = OriginRecord { last_answer: Some(engine.stamp()), answered: true, ..OriginRecord::default() };
+    let now = Moment { wall_ms: world.wall_ms(), mono_ms: world.now_ms };
+    engine.handle(Input::Wake(Wake::Online), now);
+    let (mut looks, mut largest) = (0, 0);
+    loop {
+        let effects = engine.take_effects();
+        if effects.iter().any(|effect| matches!(effect, Effect::Lock { intent: begun, .. } if *begun == intent.id)) {
+            break;
+        }
+        let asked = effects.into_iter().find_map(|effect| match effect {
+            Effect::LoadDue { span, limit } => Some((span, limit)),
+            _ => None,
+        });
+        let (span, limit) = asked.expect("it looks on until it has seen all that is due");
+        let within =
+            |it: &&IntentRecord| it.due_at_ms.is_some_and(|at_ms| (span.from_ms..=span.until_ms).contains(&at_ms));
+        let due: Vec<_> = ledger.iter().filter(within).take(limit as usize).cloned().map(Shared::new).collect();
+        (looks, largest) = (looks + 1, largest.max(due.len()));
+        let origins = vec![(ORIGIN.into(), Shared::new(origin.clone()))];
+        engine.handle(Input::Due(DuePage { due, origins, ..DuePage::default() }), now);
+    }
+    assert_eq!(largest, DUE_PAGE_GROWN_MAX as usize);
+    assert!(looks <= 20, "{looks} looks");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The store in memory, which every other tier must behave like.
 
+use intento::core::input::DueSpan;
 use intento::core::intent::IntentRecord;
 use intento::core::record::{ExpectedVersions, Record, RecordKey, Writes};
 use intento::core::shared::Shared;
@@ -27,7 +28,7 @@ fn a_page_tells_when_what_it_leaves_out_is_due() {
     let intents = waiting(&mut world, 3);
     let due: Vec<u64> = intents.iter().filter_map(|intent| intent.due_at_ms).collect();
     let page = |until_ms, limit| {
-        let page = now(world.ledger.due(&intents[0].scope, until_ms, limit)).unwrap();
+        let page = now(world.ledger.due(&intents[0].scope, DueSpan::until(until_ms), limit)).unwrap();
         let ids: Vec<_> = page.due.iter().map(|intent| intent.id.clone()).collect();
         (ids, page.next_due_at_ms)
     };

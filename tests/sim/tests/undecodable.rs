@@ -2,7 +2,7 @@
 //! bytes, nothing is sent or decided in their stead, and nothing else waits for them (law 8).
 
 use intento::core::change::{Change, Refusal};
-use intento::core::input::{CommitError, Input};
+use intento::core::input::{CommitError, DueSpan, Input};
 use intento::core::intent::{HeldReason, State};
 use intento::core::limits::{LIST_MAX, OPEN_INTENTS_MAX};
 use intento::core::record::{Record, RecordKey};
@@ -47,7 +47,7 @@ fn law_8_an_intent_that_cannot_be_read_is_left_alone_and_stops_no_other() {
     // Queries pass it over; it is not in anybody's way.
     let scope = lost.scope;
     let listed = now(world.ledger.list(&scope, LIST_MAX)).unwrap();
-    let due = now(world.ledger.due(&scope, u64::MAX, OPEN_INTENTS_MAX as u32)).unwrap().due;
+    let due = now(world.ledger.due(&scope, DueSpan::until(u64::MAX), OPEN_INTENTS_MAX as u32)).unwrap().due;
     let inbox = now(world.ledger.inbox(&scope, u64::MAX, OPEN_INTENTS_MAX as u32)).unwrap().due;
     assert_eq!(listed.len(), 2);
     assert!([listed, due, inbox].concat().iter().all(|intent| intent.id != lost.id));

@@ -11,7 +11,7 @@ use intento::core::change::{Applied, Change};
 use intento::core::contract::Finding;
 use intento::core::effect::{Dispatch, Effect};
 use intento::core::engine::{Engine, Settings};
-use intento::core::input::{Authorized, CommitError, Credentials, Input, Ticket, Wake};
+use intento::core::input::{Authorized, CommitError, Credentials, DueSpan, Input, Ticket, Wake};
 use intento::core::key::{RandomBits, RealmId, ScopeHash};
 use intento::core::limits::TIMER_MAX_MS;
 use intento::core::reach::{OriginRecord, ProbeStanding};
@@ -255,7 +255,8 @@ impl World {
     }
 
     fn read_due(&self, page: Page) -> Input {
-        now(self.ledger.due(&ScopeHash::of(SCOPE), page.until_ms, page.limit)).map_or(Input::DueFailed, Input::Due)
+        now(self.ledger.due(&ScopeHash::of(SCOPE), DueSpan::until(page.until_ms), page.limit))
+            .map_or(Input::DueFailed, Input::Due)
     }
 
     fn read_inbox(&self, page: Page) -> Input {
@@ -304,10 +305,13 @@ impl World {
     fn act(&mut self, side: Side, effect: Effect, inputs: &mut VecDeque<(Side, Input)>) {
         match effect {
             Effect::Commit { batch } => self.realm_mut(side).commit = Some(batch),
-            Effect::LoadDue { until_ms, limit } if self.left.queries_wait => {
+            // From the beginning: what is due here always fits a page.
+            Effect::LoadDue { span: DueSpan { until_ms, .. }, limit } if self.left.queries_wait => {
                 self.realm_mut(side).due = Some(Page { until_ms, limit });
             }
-            Effect::LoadDue { until_ms, limit } => inputs.push_back((side, self.read_due(Page { until_ms, limit }))),
+            Effect::LoadDue { span: DueSpan { until_ms, .. }, limit } => {
+                inputs.push_back((side, self.read_due(Page { until_ms, limit })));
+            }
             Effect::LoadInbox { until_ms, limit } if self.left.queries_wait => {
                 self.realm_mut(side).inbox = Some(Page { until_ms, limit });
             }

@@ -1,5 +1,6 @@
 //! The one way in, for people and CI: `cargo xtask <command>`.
 
+mod bench;
 mod browser;
 mod chaos;
 mod compress;
@@ -50,6 +51,8 @@ cargo xtask <command>
   demo [--headless] [--break new-key] [--port N]
                          serve the demo page and the reference server on loopback;
                          --headless plays the story in a headless browser and checks it
+  bench                  build, then measure in one browser what intento costs beside raw IndexedDB: six figures,
+                         each with its target
   chaos [--kills N] [--browser E] [--seed N] [--break new-key]
                          several tabs, and SIGKILL for the browser, a page's process or the server; then every intent
                          that was acknowledged is compared with the server's file
@@ -64,6 +67,7 @@ enum Command {
     Size,
     Test { only: test::Choice },
     Demo(demo::Options),
+    Bench,
     Chaos(chaos::Options),
     Sim { args: Vec<OsString> },
     Traces(traces::Lives),
@@ -95,6 +99,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Size => size::run(&Workspace::find()?)?,
         Command::Test { only } => return test::run(&Workspace::find()?, only),
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
+        Command::Bench => return bench::run(&Workspace::find()?),
         Command::Chaos(options) => return chaos::run(&Workspace::find()?, &options),
         Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
         Command::Traces(lives) => return traces::run(&Workspace::find()?, lives),
@@ -117,6 +122,7 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "ci" => Command::Test { only: test::Choice::default() },
         "test" => Command::Test { only: parse_choice(&mut parser)? },
         "demo" => Command::Demo(parse_demo(&mut parser)?),
+        "bench" => Command::Bench,
         "chaos" => Command::Chaos(parse_chaos(&mut parser)?),
         "sim" => parse_sim(parser.raw_args()?.collect())?,
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },

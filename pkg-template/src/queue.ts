@@ -7,11 +7,12 @@ import type { Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queu
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
   readonly #listeners = new Set<(snapshot: IntentSnapshot) => void>();
-  readonly #followers = new Set<(snapshot: IntentSnapshot) => void>();
+  /** By intent: a queue may hold thousands, and each change concerns one. */
+  readonly #followers = new Map<string, Set<(snapshot: IntentSnapshot) => void>>();
 
   /** Says whether an app listens; the handles of intents do not count as one. */
   tell(snapshot: IntentSnapshot): boolean {
-    for (const follow of [...this.#followers]) follow(snapshot);
+    for (const follow of [...(this.#followers.get(snapshot.id) ?? [])]) follow(snapshot);
     for (const listener of [...this.#listeners]) {
       try {
         listener(snapshot);
@@ -23,10 +24,14 @@ export class News {
     return this.#listeners.size > 0;
   }
 
-  /** For the handles of intents, which keep their snapshots new. */
-  follow(follower: (snapshot: IntentSnapshot) => void): () => void {
-    this.#followers.add(follower);
-    return () => this.#followers.delete(follower);
+  /** For the handles of an intent, which keep their snapshots new. */
+  follow(id: string, follower: (snapshot: IntentSnapshot) => void): () => void {
+    const followers = this.#followers.get(id) ?? new Set();
+    this.#followers.set(id, followers.add(follower));
+    return () => {
+      followers.delete(follower);
+      if (followers.size === 0 && this.#followers.get(id) === followers) this.#followers.delete(id);
+    };
   }
 
   listen(listener: (snapshot: IntentSnapshot) => void): () => void {
@@ -176,6 +181,9 @@ interface Calls {
 /** States in which an intent may stand in the way of its lane. */
 const UNFINISHED: ReadonlySet<IntentSnapshot['state']> = new Set(['queued', 'sending', 'waiting', 'accepted', 'held']);
 
+/** Handles that the app holds no more need no news. */
+const forgotten = /* @__PURE__ */ new FinalizationRegistry<() => void>((stop) => stop());
+
 class HeldIntent implements Intent {
   readonly receipt: Receipt;
   #snapshot: IntentSnapshot;
@@ -187,11 +195,11 @@ class HeldIntent implements Intent {
     this.#calls = calls;
     // Weakly: an app may hold thousands of intents for a moment, and a queue for a day.
     const self = new WeakRef(this);
-    const stop = news.follow((newer) => {
+    const stop = news.follow(snapshot.id, (newer) => {
       const intent = self.deref();
-      if (intent === undefined) stop();
-      else if (newer.id === intent.#snapshot.id) intent.#snapshot = newer;
+      if (intent !== undefined) intent.#snapshot = newer;
     });
+    forgotten.register(this, stop);
   }
 
   get id(): string {

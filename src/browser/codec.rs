@@ -4,8 +4,7 @@
 use js_sys::{JSON, Reflect};
 use wasm_bindgen::JsValue;
 
-use super::sys::{object, set};
-use crate::core::json::{FromJson, ToJson, from_text, to_text};
+use crate::core::json::{FromJson, ToJson, Writer, from_text, to_text};
 use crate::core::record::{Record, RecordKey, Versioned};
 use crate::ledger::format::Row;
 
@@ -24,22 +23,23 @@ pub fn from_js<T: FromJson>(text: &JsValue) -> Option<T> {
 pub fn encode(key: &RecordKey, version: u64, record: &Record) -> Option<JsValue> {
     let Row { id, v, version, record, checksum, scope, due, inbox, sequence, head_reference } =
         Row::new(key, version, record)?;
-    let number = |number: u64| JsValue::from_f64(number as f64);
-    let row = object(&[
-        ("id", JsValue::from_str(&id)),
-        ("v", number(u64::from(v))),
-        ("version", number(version)),
-        ("record", JsValue::from_str(&record)),
-        ("checksum", JsValue::from_str(&checksum)),
-    ]);
+    // Through one text: a dozen members, set one by one, take several times as long.
+    let mut row = Writer::default();
+    row.plain("{");
+    row.member("id", &id);
+    row.member("v", &v);
+    row.member("version", &version);
+    row.member("record", &record);
+    row.member("checksum", &checksum);
     // A row without the column is not in its index.
     for (name, text) in [("scope", scope), ("head_reference", head_reference)] {
-        text.iter().for_each(|text| set(&row, name, &JsValue::from_str(text)));
+        text.iter().for_each(|text| row.member(name, text));
     }
     for (name, value) in [("due", due), ("inbox", inbox), ("sequence", sequence)] {
-        value.iter().for_each(|value| set(&row, name, &number(*value)));
+        value.iter().for_each(|value| row.member(name, value));
     }
-    Some(row)
+    row.close('}');
+    JSON::parse(&row.finish()).ok()
 }
 
 /// What was found under a key. A row that exists and cannot be read is [`Record::Undecodable`], never absent.

@@ -61,7 +61,7 @@ pub const DECODE_DEADLINE_MS: u32 = 4_000;
 pub const UNCLEAR_REPEATS_MAX: u32 = 5;
 
 /// Changes that share one transaction.
-pub const COMMIT_BATCH_MAX: usize = 256;
+pub const COMMIT_BATCH_MAX: usize = 1024;
 /// Optimistic tries of one batch against a store that reports conflicts.
 pub const COMMIT_CONFLICTS_MAX: usize = 16;
 /// How long a transaction may stay silent before its handle is given up and its fate re-read (P1.2).

@@ -15,21 +15,25 @@ use crate::core::shared::Shared;
 /// Lines an unsent intent up in its lane, if it has one. It waits behind all with an earlier place, and behind a first one
 /// that may have been sent, or cannot be read.
 pub(super) fn enter(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>) -> Result<(), Stop> {
-    let Some((key, place)) = intent.lane_key().zip(intent.lane.as_ref().map(|at| at.place)) else { return Ok(()) };
+    let Some((key, mut place)) = intent.lane_key().zip(intent.lane.as_ref().map(|at| at.place)) else { return Ok(()) };
     let mut lane = draft.lane(&key)?;
     if lane.len() >= LANE_LENGTH_MAX {
         return refuse(Refusal::LaneFull);
     }
     let mut turn = lane.partition_point(|(before, _)| *before <= place);
-    if let Some((_, first)) = lane.first().filter(|_| turn == 0) {
+    if let Some((taken, first)) = lane.first().filter(|_| turn == 0) {
         match draft.intent(first) {
             Ok(mut first) if !first.maybe_sent() => {
                 first.due_at_ms = None;
                 draft.put_intent(&first);
             }
             Err(unread @ Stop::Unread(_)) => return Err(unread),
-            Ok(_) | Err(Stop::Refused(_)) => turn = 1,
+            // Right behind it, for good: should it come out that it was not sent, it still goes first.
+            Ok(_) | Err(Stop::Refused(_)) => (turn, place) = (1, *taken),
         }
+    }
+    if let Some(at) = &mut intent.lane {
+        at.place = place;
     }
     if turn > 0 && !bug(Bug::LaneOvertakes) {
         intent.due_at_ms = None;

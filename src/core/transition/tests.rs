@@ -6,6 +6,7 @@ mod claims;
 mod contracts;
 mod evidence;
 mod guard;
+mod lanes;
 mod polling;
 mod reconcile;
 mod rerun;

@@ -219,7 +219,12 @@ impl Laws {
                 None => {
                     assert_eq!(intent.history.total, 0, "seed {seed}: law 1");
                     let before = intent.predecessor.as_ref().and_then(|id| self.known.get(id));
-                    let same = before.is_none_or(|before| before.scope != intent.scope || before.lane == intent.lane);
+                    let same = before.is_none_or(|before| match (&before.lane, &intent.lane) {
+                        _ if before.scope != intent.scope => true,
+                        // Or right behind what may have been sent already.
+                        (Some(was), Some(is)) => was.lane == is.lane && was.place <= is.place,
+                        (was, is) => was == is,
+                    });
                     assert!(same, "seed {seed}: lanes: a successor takes its predecessor's place");
                 }
             }

@@ -29,10 +29,6 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub fn durability(this: &DurableTransaction) -> Option<String>;
 
-    /// Ends the transaction without waiting for the word of its last requests (section 4.9). Throws where it cannot.
-    #[wasm_bindgen(method, catch)]
-    pub fn commit(this: &DurableTransaction) -> Result<(), JsValue>;
-
     #[wasm_bindgen(catch, js_name = fetch)]
     pub fn fetch(url: &str, init: &JsValue) -> Result<Promise, JsValue>;
 

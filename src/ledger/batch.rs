@@ -13,24 +13,28 @@ pub struct Decided {
     pub clock: Option<Observed>,
 }
 
-/// Applies all changes, each seeing what those before it wrote. `Err` names every record that must be read first;
-/// nothing of the batch counts then, and nothing of it is in the overlay.
+/// Applies all changes, each seeing what those before it wrote. `Err` names every record that must be read first, some of them
+/// perhaps twice; nothing of the batch counts then, and nothing of it is in the overlay.
 pub fn decide(overlay: &mut Overlay, changes: &[Change], reading: Reading) -> Result<Decided, Vec<RecordKey>> {
     let mut results = Vec::with_capacity(changes.len());
-    let mut unread: Vec<RecordKey> = Vec::new();
+    // Apart, so that no key is looked for among thousands: what changes share is little.
+    let (mut shared, mut unread): (Vec<RecordKey>, Vec<RecordKey>) = (Vec::new(), Vec::new());
     for change in changes {
         match apply(overlay, change, reading) {
             Ok(applied) => results.push(Ok(applied)),
             Err(Stop::Refused(refusal)) => results.push(Err(refusal)),
             Err(Stop::Unread(keys)) => {
                 for key in keys {
-                    if !unread.contains(&key) {
-                        unread.push(key);
+                    match key {
+                        RecordKey::Intent(_) | RecordKey::Payload(_) | RecordKey::Reference(_) => unread.push(key),
+                        _ if shared.contains(&key) => {}
+                        _ => shared.push(key),
                     }
                 }
             }
         }
     }
+    unread.extend(shared);
     if !unread.is_empty() {
         overlay.forget_writes();
         return Err(unread);

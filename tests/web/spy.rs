@@ -19,11 +19,6 @@ const INSTALL: &str = r#"
     }
     return transaction;
   };
-  const commit = IDBTransaction.prototype.commit;
-  // One that is committing cannot be aborted any more by a script; it can by a full disk.
-  IDBTransaction.prototype.commit = function () {
-    if (!spy.abortAfterSuccess) commit.call(this);
-  };
   const put = IDBObjectStore.prototype.put;
   IDBObjectStore.prototype.put = function (value) {
     const request = put.call(this, value);

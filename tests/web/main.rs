@@ -1,4 +1,5 @@
-//! The browser adapters in a real browser: the IndexedDB ledger, and what a queue does with it.
+//! The browser adapters in a real browser's window. What workers have too is tried there again: `tests/web_worker`,
+//! `tests/web_service_worker`.
 #![cfg(target_arch = "wasm32")]
 
 mod contracts;

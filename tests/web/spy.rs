@@ -128,7 +128,7 @@ pub(crate) struct Replaced {
 impl Replaced {
     /// `descriptor` is that of the property, as JavaScript without its braces.
     pub(crate) fn global(name: &'static str, descriptor: &str) -> Self {
-        // Members of the global object are its own: deleted, they are gone.
+        // Members of a window are its own: deleted, they are gone. Those of a worker may be its prototype's.
         let was = eval(&format!("Object.getOwnPropertyDescriptor(globalThis, '{name}')"));
         eval(&format!("Object.defineProperty(globalThis, '{name}', {{ configurable: true, {descriptor} }})"));
         Self { name, was }
@@ -137,7 +137,11 @@ impl Replaced {
 
 impl Drop for Replaced {
     fn drop(&mut self) {
-        let global = js_sys::global();
-        js_sys::Object::define_property(&global, &JsValue::from_str(self.name), self.was.unchecked_ref());
+        let (global, name) = (js_sys::global(), JsValue::from_str(self.name));
+        if self.was.is_undefined() {
+            let _ = Reflect::delete_property(&global, &name);
+        } else {
+            js_sys::Object::define_property(&global, &name, self.was.unchecked_ref());
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What every store must do, and the stores that are tried.
+//! What every store must do, and the stores that every context has.
 
 use std::future::ready;
 use std::rc::Rc;
@@ -19,8 +19,8 @@ use intento::ledger::store::{Store, StoreError};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
 
+use crate::ledger;
 use crate::spy::{eval, member};
-use crate::{ledger, weak};
 
 /// Tries the whole contract on one store: a name, and what opens an empty store for the test of that name.
 macro_rules! keeps_the_contract {
@@ -38,14 +38,16 @@ macro_rules! keeps_the_contract {
     (@each $store:ident, $open:expr, $($name:ident),* $(,)?) => {
         mod $store {
             use super::*;
-            $(#[wasm_bindgen_test] async fn $name() { super::$name(&$open(stringify!($name)).await).await; })*
+            $(#[wasm_bindgen_test] async fn $name() {
+                crate::store_contract::$name(&$open(stringify!($name)).await).await;
+            })*
         }
     };
 }
+pub(crate) use keeps_the_contract;
 
 keeps_the_contract!(in_memory, |_| ready(MemoryStore::new()));
 keeps_the_contract!(in_indexeddb, ledger::fresh);
-keeps_the_contract!(in_local_storage, weak::fresh);
 keeps_the_contract!(in_an_app_s_own, |_| ready(app_store()));
 
 pub(crate) async fn one_reference_in_one_batch_is_one_intent(store: &impl Store) {

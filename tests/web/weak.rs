@@ -16,7 +16,9 @@ use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::spy::{Replaced, eval};
-use crate::store_contract::{READING, change, readings};
+use crate::store_contract::{READING, change, keeps_the_contract, readings};
+
+keeps_the_contract!(in_local_storage, fresh);
 
 /// A ledger of its own, under a name that no other test uses.
 pub(crate) async fn fresh(name: &str) -> LocalStorage {

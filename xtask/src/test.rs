@@ -87,6 +87,9 @@ enum Need {
     Package,
 }
 
+/// A binary for each kind of realm: a window, a dedicated worker, a service worker.
+const WASM_TESTS: [&str; 3] = ["--test=web", "--test=web_worker", "--test=web_service_worker"];
+
 /// What every run has.
 const STAGES: &[Stage] = &[
     Stage {
@@ -110,7 +113,7 @@ const STAGES: &[Stage] = &[
         must_count: false,
         run: |workspace| {
             let packages = ["--package=intento", "--package=sim-wasm"];
-            clippy(workspace, &[&packages[..], &["--lib", "--test=web", "--target", WASM_TARGET]].concat())
+            clippy(workspace, &[&packages[..], &["--lib"], &WASM_TESTS, &["--target", WASM_TARGET]].concat())
         },
     },
     Stage {
@@ -403,7 +406,7 @@ fn kill_and_two_tabs(workspace: &Workspace, engine: Engine) -> Result<Counts> {
 /// The other tests of the package are for the host.
 fn wasm_tests(workspace: &Workspace, engine: Engine) -> Result<Counts> {
     let mut cargo = process::cargo(&workspace.root);
-    cargo.args(["test", "--no-fail-fast", "--package=intento", "--test=web"]);
+    cargo.args(["test", "--no-fail-fast", "--package=intento"]).args(WASM_TESTS);
     cargo.args(["--target", WASM_TARGET]).env(ENGINE_VARIABLE, engine.name());
     let runner = env::current_exe()?.display().to_string();
     // Saves a cargo start per test binary. Cargo splits this variable at spaces; with one in the path

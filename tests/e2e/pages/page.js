@@ -1,8 +1,11 @@
 // An app that does what the tests tell it, and writes down everything it is told.
+import { submitMany } from '/many.js';
+
 const TOLD = 'told';
 const AHEAD = 'clock_ahead_ms';
 const api = new URLSearchParams(location.search).get('api');
 let queue = null;
+let copy = null;
 
 // The device's clock, as far as a page can see it; moved for the page that is loaded next.
 const aheadMs = Number(sessionStorage.getItem(AHEAD) ?? 0);
@@ -12,7 +15,12 @@ Date.now = () => now() + aheadMs;
 // What this tab's browser does not have, for every page that is loaded into it.
 const WITHOUT = 'without';
 const missing = () => JSON.parse(sessionStorage.getItem(WITHOUT) ?? '[]');
-const take = (name) => Object.defineProperty(globalThis, name, { value: undefined, configurable: true });
+function take(name) {
+  const path = name.split('.');
+  const last = path.pop();
+  const owner = path.reduce((object, member) => object[member], globalThis);
+  Object.defineProperty(owner, last, { value: undefined, configurable: true });
+}
 missing().forEach(take);
 
 function without(name) {
@@ -158,6 +166,34 @@ async function snapshot(id) {
   return (await queue.intent(id))?.snapshot ?? null;
 }
 
+/** The queue of another build of the package, loaded beside the first: the same scope, another realm. */
+async function openCopy(options = {}) {
+  const [{ openQueue }, { generic }] = await Promise.all([import('/pkg-again/index.js'), import('/pkg-again/contracts.js')]);
+  copy = await openQueue({ scope: 'shopper', contract: generic, baseUrl: api, probeUrl: `${api}/health`, ...options });
+}
+
+const workers = new Map();
+
+/** Starts `realm.js` in a worker of this page (`dedicated`), or as the origin's service worker (`service`). */
+async function startWorker(kind) {
+  if (kind === 'dedicated') return workers.set(kind, new Worker('/realm.js', { type: 'module' }));
+  await navigator.serviceWorker.register('/realm.js', { type: 'module' });
+  return workers.set(kind, (await navigator.serviceWorker.ready).active);
+}
+
+/** What a worker's function of that name comes to. */
+function ask(kind, name, ...args) {
+  const { port1, port2 } = new MessageChannel();
+  workers.get(kind).postMessage({ name, args }, [port2]);
+  return new Promise((done, failed) => {
+    port1.onmessage = ({ data: { ok, error } }) => {
+      port1.close();
+      if (error === undefined) done(ok);
+      else failed(Object.assign(new Error(error.message), error));
+    };
+  });
+}
+
 /** An error as the tests read it; `printed` is all the text an app could put in a log. */
 function failure(error) {
   const { name, code = null, blame = null, remedy = null, detail = null, message, existing = null } = error;
@@ -176,6 +212,13 @@ window.app = {
   load,
   open,
   submit,
+  submitMany: (...decisions) => submitMany(submit, ...decisions),
+  openCopy,
+  copy: () => copy,
+  submitManyToCopy: (...decisions) => submitMany(async (submission) => receipt(await copy.submit(submission)), ...decisions),
+  startWorker,
+  ask,
+  endWorker: () => workers.get('dedicated').terminate(),
   receipt,
   settled,
   reconcile,

@@ -8,6 +8,7 @@
 //! | [`ledger`] | what the server's file says, and the promises it must show |
 //! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
+//! | [`worker`] | a worker of that app, asked through a tab |
 //! | [`told`] | what an app gets to know: snapshots, outcomes, errors |
 
 pub mod bench;
@@ -17,6 +18,7 @@ pub mod page;
 pub mod shop;
 pub mod site;
 pub mod told;
+pub mod worker;
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use thirtyfour::{WebDriver, WindowHandle};
+use thirtyfour::{By, WebDriver, WindowHandle};
 
 use crate::PATIENCE;
 use crate::told::{Failure, Settled, Snapshot, Submitted, Told, standings};
@@ -35,6 +35,23 @@ impl Page {
         page.front().await?;
         page.driver.goto(page.url.as_str()).await?;
         Ok(page)
+    }
+
+    /// A tab that this one opens by a script, at a click of its user: it begins with a copy of what this one keeps in
+    /// sessionStorage. Nothing of intento is loaded yet.
+    pub async fn opens_another(&self) -> Result<Self> {
+        let before = self.driver.windows().await?;
+        let link = "const another = document.createElement('button');
+             another.id = another.textContent = 'another';
+             another.onclick = () => window.open(location.href);
+             document.body.append(another);";
+        self.call::<Value>(link, json!([])).await?;
+        self.driver.find(By::Id("another")).await?.click().await?;
+        let window = crate::eventually("a tab is opened", async || {
+            Ok(self.driver.windows().await?.into_iter().find(|window| !before.contains(window)))
+        })
+        .await?;
+        Self::visit(&self.driver, window, self.url.clone()).await
     }
 
     /// Opens the queue.
@@ -116,7 +133,7 @@ impl Page {
         self.call("sessionStorage.setItem('clock_ahead_ms', args[0])", json!([ahead.as_millis() as u64])).await
     }
 
-    /// This tab's browser has no such thing from now on: `indexedDB`.
+    /// This tab's browser has no such thing from now on: `indexedDB`, `navigator.locks`.
     pub async fn do_without(&self, name: &str) -> Result<()> {
         self.call("app.without(args[0])", json!([name])).await
     }

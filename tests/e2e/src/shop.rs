@@ -25,12 +25,15 @@ pub struct Shop {
 }
 
 impl Shop {
-    /// Serves `pages` under `/` and `pkg` under `/pkg`, and takes payments elsewhere.
+    /// Serves `pages` under `/` and `pkg` under `/pkg`, and takes payments elsewhere. Under `/pkg-again` the package is
+    /// there once more: to a browser those are other modules.
     pub async fn open(pages: &Path, pkg: &Path) -> Result<Self> {
         let folder = TempDir::with_prefix("intento-shop-")?;
         let files = Config {
             database: folder.path().join("page.sqlite"),
-            static_roots: vec![("/pkg".to_owned(), pkg.to_owned()), ("/".to_owned(), pages.to_owned())],
+            static_roots: [("/pkg", pkg), ("/pkg-again", pkg), ("/", pages)]
+                .map(|(prefix, root)| (prefix.to_owned(), root.to_owned()))
+                .into(),
             ..Config::default()
         };
         let page = start(files).await?;

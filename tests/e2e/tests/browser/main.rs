@@ -6,6 +6,7 @@ mod bad_input;
 mod bodies;
 mod canonical_json;
 mod contracts;
+mod copies;
 mod crashes;
 mod credentials;
 mod deaths;
@@ -23,10 +24,21 @@ mod refusals;
 mod secrets;
 mod server_busy;
 mod steering;
+mod tabs;
 mod tiers;
+mod workers;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use e2e::bench::Bench;
+use e2e::eventually;
 use e2e::ledger::Tally;
 use serde_json::{Value, json};
+
+/// Decisions that several realms make at the same time: twice what one of them sends at once.
+const MANY: i64 = 12;
 
 /// A payment of that order, as an app submits it.
 fn payment(order: &str) -> Value {
@@ -50,4 +62,19 @@ const fn charged_once(wire: i64) -> Tally {
 /// No charge and no run of the handler.
 const fn untouched(wire: i64) -> Tally {
     Tally { effects: 0, executions: 0, wire }
+}
+
+/// Two realms made the same [`MANY`] decisions at the same time; `decided` is the intent of each, and whether it was made
+/// for it. Each is one intent, one request and one charge.
+async fn assert_each_was_sent_once(bench: &Bench, decided: [Vec<(String, bool)>; 2]) -> Result<()> {
+    let [mine, theirs] = decided.each_ref().map(|of| of.iter().map(|(id, _)| id).collect::<BTreeSet<_>>());
+    assert_eq!((mine.len() as i64, &mine), (MANY, &theirs), "both know the same intents");
+    assert_eq!(decided.iter().flatten().filter(|(_, created)| *created).count() as i64, MANY, "each was made once");
+    eventually("all are paid", async || Ok((bench.shop.ledger()?.tally().effects >= MANY).then_some(()))).await?;
+    // For a second sender to be caught at it.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), Tally { effects: MANY, executions: MANY, wire: MANY });
+    assert_eq!(ledger.keys().len() as i64, MANY);
+    Ok(())
 }

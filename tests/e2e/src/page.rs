@@ -34,6 +34,7 @@ impl Page {
         let page = Self { driver: driver.clone(), window, url, options: json!({}) };
         page.front().await?;
         page.driver.goto(page.url.as_str()).await?;
+        page.is_loaded().await?;
         Ok(page)
     }
 
@@ -64,6 +65,7 @@ impl Page {
     pub async fn reload(&self) -> Result<()> {
         self.front().await?;
         self.driver.refresh().await?;
+        self.is_loaded().await?;
         self.call("await app.open(args[0])", json!([self.options])).await
     }
 
@@ -88,6 +90,14 @@ impl Page {
         tokio::time::sleep(Duration::from_secs(1)).await;
         let state = json!({ "state": if frozen { "frozen" } else { "active" } });
         self.driver.cdp().send_raw("Page.setWebLifecycleState", state).await?;
+        Ok(())
+    }
+
+    /// The browser ends every service worker.
+    pub async fn end_service_workers(&self) -> Result<()> {
+        self.front().await?;
+        self.driver.cdp().send_raw("ServiceWorker.enable", ()).await?;
+        self.driver.cdp().send_raw("ServiceWorker.stopAllWorkers", ()).await?;
         Ok(())
     }
 
@@ -235,6 +245,15 @@ impl Page {
         self.driver.cdp().send_raw("Network.enable", ()).await?;
         self.driver.cdp().send_raw("Network.emulateNetworkConditions", conditions).await?;
         Ok(())
+    }
+
+    /// WebKit's driver does not wait for what the page's script imports (seen).
+    async fn is_loaded(&self) -> Result<()> {
+        crate::eventually("the app is loaded", async || {
+            let loaded = self.driver.execute("return window.app !== undefined", vec![]).await?;
+            Ok((loaded.json() == true).then_some(()))
+        })
+        .await
     }
 
     async fn front(&self) -> Result<()> {

@@ -64,9 +64,12 @@ impl<'a> Worker<'a> {
         self.ask("without", json!([name])).await
     }
 
-    /// `worker.terminate()`: a dedicated worker ends on the spot.
+    /// It ends on the spot: by `worker.terminate()`, or by the browser, as it ends a service worker that it has no use for.
     pub async fn terminate(self) -> Result<()> {
-        self.page.call("app.endWorker()", json!([])).await
+        match self.kind {
+            Kind::Dedicated => self.page.call("app.endWorker()", json!([])).await,
+            Kind::Service => self.page.end_service_workers().await,
+        }
     }
 
     /// The name of its kind, as the page's `app.ask` takes it.

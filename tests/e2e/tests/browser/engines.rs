@@ -8,9 +8,11 @@ use e2e::browser::{Engine, Signal, signal};
 use e2e::eventually;
 use e2e::ledger::Tally;
 use e2e::page::Page;
+use e2e::worker::Kind;
 use serde_json::json;
 
 use crate::crashes::{charged_without_answer, is_finished_with_the_same_key, options};
+use crate::workers::decide_and_drain_at_once;
 use crate::{charged_once, payment};
 
 macro_rules! cases {
@@ -39,6 +41,8 @@ in_every_engine! {
     two_tabs_with_one_intent
     a_reload_in_flight
     a_handle_that_another_version_closes
+    a_page_and_its_worker_decide_and_drain_at_once
+    s6_a_page_and_the_service_worker_decide_and_drain_at_once
 }
 
 cases!(WebKitGtk in webkitgtk_alone: i7_a_page_whose_way_to_the_ledger_is_lost_submits_and_sends);
@@ -153,4 +157,12 @@ async fn i7_a_page_whose_way_to_the_ledger_is_lost_submits_and_sends(mut bench: 
     assert_eq!(ledger.tally(), Tally { effects: 2, executions: 2, wire: 2 });
     ledger.assert_one_key_per_intent(&[&before, &after.intent]);
     Ok(())
+}
+
+async fn a_page_and_its_worker_decide_and_drain_at_once(bench: Bench) -> Result<()> {
+    decide_and_drain_at_once(bench, Kind::Dedicated).await
+}
+
+async fn s6_a_page_and_the_service_worker_decide_and_drain_at_once(bench: Bench) -> Result<()> {
+    decide_and_drain_at_once(bench, Kind::Service).await
 }

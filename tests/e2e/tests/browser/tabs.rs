@@ -52,12 +52,13 @@ async fn t8_a_tab_and_the_one_that_it_opened_are_two_owners() -> Result<()> {
     decide_and_drain_at_once(&bench, [&opener, &opened]).await
 }
 
+/// The sender's lock comes to it when there is something to see.
 #[tokio::test(flavor = "multi_thread")]
-async fn t13_without_a_channel_another_tab_learns_of_the_outcome_by_looking() -> Result<()> {
+async fn t13_without_a_channel_another_tab_learns_of_the_outcome() -> Result<()> {
     learns_of_the_outcome(&["BroadcastChannel"]).await
 }
 
-/// Nor is there a lock whose release would say that there is something to see.
+/// Nothing comes to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn t13_without_channel_and_locks_another_tab_learns_of_the_outcome_by_looking() -> Result<()> {
     learns_of_the_outcome(&["BroadcastChannel", "navigator.locks"]).await

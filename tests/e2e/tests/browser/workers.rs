@@ -37,19 +37,8 @@ async fn pays_once_though_the_answer_is_lost(kind: Kind) -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_page_and_its_worker_decide_and_drain_at_once() -> Result<()> {
-    decide_and_drain_at_once(Kind::Dedicated).await
-}
-
-/// Hazard S6.
-#[tokio::test(flavor = "multi_thread")]
-async fn s6_a_page_and_the_service_worker_decide_and_drain_at_once() -> Result<()> {
-    decide_and_drain_at_once(Kind::Service).await
-}
-
-async fn decide_and_drain_at_once(kind: Kind) -> Result<()> {
-    let bench = Bench::start().await?;
+/// The page and its worker have the same queue, and are asked for the same at the same moment.
+pub(crate) async fn decide_and_drain_at_once(bench: Bench, kind: Kind) -> Result<()> {
     let page = bench.page().await?;
     let worker = Worker::start(&page, kind).await?;
     worker.open(&bench.shop.api(), json!({})).await?;
@@ -59,13 +48,22 @@ async fn decide_and_drain_at_once(kind: Kind) -> Result<()> {
     assert_each_was_sent_once(&bench, decided).await
 }
 
-/// The lock of a worker that is gone is free: nobody waits for its lease, which runs for another minute (P2.4).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_terminated_is_taken_over_long_before_its_lease_ends() -> Result<()> {
+    is_taken_over_long_before_its_lease_ends(Kind::Dedicated).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_worker_that_the_browser_ends_is_taken_over_long_before_its_lease_ends() -> Result<()> {
+    is_taken_over_long_before_its_lease_ends(Kind::Service).await
+}
+
+/// The lock of a worker that is gone is free: nobody waits for its lease, which runs for another minute (P2.4).
+async fn is_taken_over_long_before_its_lease_ends(kind: Kind) -> Result<()> {
     let long = || json!({ "attemptDeadlineMs": 60_000 });
     let bench = Bench::start().await?;
     let page = bench.blank_page().await?;
-    let worker = Worker::start(&page, Kind::Dedicated).await?;
+    let worker = Worker::start(&page, kind).await?;
     worker.open(&bench.shop.api(), long()).await?;
     bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
     let id = worker.submit(payment("order-842")).await?.intent.id;

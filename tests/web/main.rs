@@ -10,6 +10,7 @@ mod opening;
 mod page;
 mod session;
 mod spy;
+#[macro_use]
 mod store_contract;
 mod tiers;
 #[path = "../vectors/mod.rs"]

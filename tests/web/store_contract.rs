@@ -44,7 +44,6 @@ macro_rules! keeps_the_contract {
         }
     };
 }
-pub(crate) use keeps_the_contract;
 
 keeps_the_contract!(in_memory, |_| ready(MemoryStore::new()));
 keeps_the_contract!(in_indexeddb, ledger::fresh);

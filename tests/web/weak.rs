@@ -16,7 +16,7 @@ use wasm_bindgen_futures::{JsFuture, future_to_promise};
 use wasm_bindgen_test::wasm_bindgen_test;
 
 use crate::spy::{Replaced, eval};
-use crate::store_contract::{READING, change, keeps_the_contract, readings};
+use crate::store_contract::{READING, change, readings};
 
 keeps_the_contract!(in_local_storage, fresh);
 

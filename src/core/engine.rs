@@ -241,7 +241,10 @@ impl Engine {
                 self.origins.ask_again(true);
                 self.schedule.ahead = true;
             }
-            Wake::Offline => self.online = false,
+            Wake::Offline => {
+                self.online = false;
+                self.origins.doubt();
+            }
             Wake::Visible => self.origins.ask_again(false),
             Wake::Suspended => {
                 self.suspended = true;

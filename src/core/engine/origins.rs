@@ -16,6 +16,8 @@ pub(super) struct Origins(SortedMap<String, Origin>);
 struct Origin {
     record: Shared<OriginRecord>,
     probing: bool,
+    /// The browser said `offline` after the probe had begun: what comes of it is of before.
+    overtaken: bool,
     /// Probes in a row that failed, or that the ledger did not take in.
     failures: u32,
     /// A probe failed, or the browser said `online`: the next one that succeeds means that the network is back.
@@ -101,14 +103,24 @@ impl Origins {
     }
 
     /// A probe ended. Its result is judged in the ledger; this sets only the pace, as of one that failed until the ledger
-    /// has taken it in. The origin stays busy until the ledger has answered.
-    pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) {
-        let Some(known) = self.0.get_mut(origin) else { return };
+    /// has taken it in. The origin stays busy until the ledger has answered. Says whether there is a network, whatever the
+    /// browser says.
+    pub(super) fn probed(&mut self, origin: &str, ok: bool, mono_ms: u64, jitter: Jitter) -> bool {
+        let Some(known) = self.0.get_mut(origin) else { return false };
+        let overtaken = core::mem::take(&mut known.overtaken);
         known.failures = known.failures.saturating_add(1);
         known.returning |= !ok;
         // At least half the ceiling: a probe that was just refused is not asked again at once.
         let wait = backoff_ms(known.failures + 1, Jitter(jitter.0 | (1 << 31)));
         known.next_probe_at_ms = Some(mono_ms.saturating_add(wait));
+        ok && !overtaken
+    }
+
+    /// The browser says that there is no network.
+    pub(super) fn doubt(&mut self) {
+        for origin in self.0.values_mut() {
+            origin.overtaken = origin.probing;
+        }
     }
 
     /// The ledger has taken in a probe's result, or could not. Says whether the network is back.

@@ -116,7 +116,8 @@ impl Engine {
 
     pub(super) fn probed(&mut self, origin: &str, ok: bool) {
         let jitter = self.jitter.draw();
-        self.origins.probed(origin, ok, self.now.mono_ms, jitter);
+        // A probe that passes knows better than the browser, until that says `offline` again (hazard N1).
+        self.online |= self.origins.probed(origin, ok, self.now.mono_ms, jitter);
         self.enqueue(Ticket::Probe(origin.to_owned()), Change::Probed { origin: origin.to_owned(), ok });
     }
 

@@ -68,6 +68,8 @@ pub const COMMIT_CONFLICTS_MAX: usize = 16;
 pub const COMMIT_DEADLINE_MS: u32 = 10_000;
 /// How long opening the database may take: a frozen peer sends no event at all.
 pub const OPEN_DEADLINE_MS: u32 = 5_000;
+/// Times that it is tried for so long.
+pub const OPEN_TRIES_MAX: u32 = 2;
 /// How late the weak tier's one writer may begin, counted from when it asked to; others take the store's lock from a holder
 /// only after twice that (P6.3).
 pub const SECTION_DEADLINE_MS: u32 = 2_000;

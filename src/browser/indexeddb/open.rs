@@ -19,7 +19,7 @@ use crate::browser::entropy;
 use crate::browser::sys::{Deferred, global, object};
 use crate::core::error::ErrorCode;
 use crate::core::key::RealmId;
-use crate::core::limits::OPEN_DEADLINE_MS;
+use crate::core::limits::{OPEN_DEADLINE_MS, OPEN_TRIES_MAX};
 use crate::ledger::format::Shelf;
 
 /// Never changes: what evolves is inside the records (hazards I4, I6).
@@ -56,7 +56,7 @@ pub(super) async fn open(name: &str, purpose: Purpose) -> Result<Option<Handle>,
         None => return Err(ErrorCode::StorageUnavailable),
     };
     let create = purpose != Purpose::Look;
-    let (mut version, mut frame) = (Some(VERSION), None);
+    let (mut version, mut frame, mut tries) = (Some(VERSION), None, 1);
     loop {
         let name_of = match open_in(&factory, name, version, create).await {
             Ok(database) => return Ok(Some(Handle { database, _frame: frame })),
@@ -65,6 +65,8 @@ pub(super) async fn open(name: &str, purpose: Purpose) -> Result<Option<Handle>,
         match name_of.as_str() {
             // A later build opened it with a greater version: whatever that is, the shelves may still be there.
             "VersionError" if version.is_some() => version = None,
+            // Some first requests of a page are never answered, and the next one is (hazard I10).
+            "TimeoutError" if tries < OPEN_TRIES_MAX => tries += 1,
             "UnknownError" if purpose == Purpose::GoOn && frame.is_none() => {
                 let (fresh, its) = Frame::attach().ok_or(ErrorCode::LedgerUnreadable)?;
                 (frame, factory) = (Some(fresh), its);

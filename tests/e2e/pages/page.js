@@ -94,6 +94,13 @@ function asked() {
 const preparers = {
   /** Another text of the same JSON on every attempt, as a fresh signature would make it. */
   pads: ({ attempt, body }) => ({ body: body + ' '.repeat(attempt) }),
+  /** Longer than a lease of the shortest attempt; the browser has no other thread for this page. */
+  blocks_once({ body }) {
+    const blocked = sessionStorage.getItem('prepared') === null;
+    sessionStorage.setItem('prepared', 'once');
+    for (const end = Date.now() + (blocked ? 9_000 : 0); Date.now() < end; );
+    return { body };
+  },
   async fails_once() {
     if (sessionStorage.getItem('prepared')) return {};
     sessionStorage.setItem('prepared', 'once');

@@ -9,12 +9,14 @@
 //! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
 //! | [`worker`] | a worker of that app, asked through a tab |
+//! | [`relay`] | something between the page and the API that spoils connections or hides headers |
 //! | [`told`] | what an app gets to know: snapshots, outcomes, errors |
 
 pub mod bench;
 pub mod browser;
 pub mod ledger;
 pub mod page;
+pub mod relay;
 pub mod shop;
 pub mod site;
 pub mod told;

@@ -21,6 +21,7 @@ mod network;
 mod reconcile;
 mod references;
 mod refusals;
+mod reports;
 mod secrets;
 mod server_busy;
 mod steering;

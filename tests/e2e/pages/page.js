@@ -96,8 +96,8 @@ const preparers = {
   pads: ({ attempt, body }) => ({ body: body + ' '.repeat(attempt) }),
   /** Longer than a lease of the shortest attempt; the browser has no other thread for this page. */
   blocks_once({ body }) {
-    const blocked = sessionStorage.getItem('prepared') === null;
-    sessionStorage.setItem('prepared', 'once');
+    const blocked = localStorage.getItem('blocked') === null;
+    localStorage.setItem('blocked', 'once');
     for (const end = Date.now() + (blocked ? 9_000 : 0); Date.now() < end; );
     return { body };
   },

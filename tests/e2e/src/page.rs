@@ -110,18 +110,6 @@ impl Page {
         Ok(())
     }
 
-    /// What the page's origin may store, in bytes; `None`: what the browser thinks.
-    pub async fn set_quota(&self, bytes: Option<u64>) -> Result<()> {
-        self.front().await?;
-        let origin: String = self.call("return location.origin", json!([])).await?;
-        let mut quota = json!({ "origin": origin });
-        if let Some(bytes) = bytes {
-            quota["quotaSize"] = json!(bytes);
-        }
-        self.driver.cdp().send_raw("Storage.overrideQuotaForOrigin", quota).await?;
-        Ok(())
-    }
-
     /// Shows something else in the window.
     pub async fn leave_for(&self, url: &str) -> Result<()> {
         self.front().await?;

@@ -75,6 +75,8 @@ impl Spoiled {
         for served in 0.. {
             let Some(request) = Message::read(&mut client).await? else { return Ok(()) };
             let mut answer = request.answered_by(upstream).await?;
+            // The API wants a connection for each request; the client is to keep its own.
+            answer.drop_header("connection");
             let is_post = request.head.starts_with("POST ");
             if is_post && served > 0 && take(&self.resets) {
                 client.get_ref().set_zero_linger()?;

@@ -61,6 +61,49 @@ async fn a_dead_handle_is_opened_again_and_a_change_is_not_lost() {
     assert_eq!(store.list(&ScopeHash::of("ledger-test"), 10).await.unwrap().len(), 2);
 }
 
+/// From now on, every transaction of the handle that is used next fails so; `how` sees the transaction as `it`.
+fn sicken(how: &str) {
+    eval(&format!(
+        "globalThis.__begin = IDBDatabase.prototype.transaction;
+         globalThis.__sick = null;
+         IDBDatabase.prototype.transaction = function (...asked) {{
+            __sick ??= this;
+            if (this !== __sick) return __begin.apply(this, asked);
+            const it = __begin.apply(this, asked);
+            {how};
+            return it;
+         }}"
+    ));
+}
+
+fn heal() {
+    eval("IDBDatabase.prototype.transaction = __begin");
+}
+
+/// Expensify/react-native-onyx#832 (hazards I8, I9): a handle on which everything fails, and that never says that it is closed.
+#[wasm_bindgen_test]
+async fn i9_what_fails_on_a_handle_that_looks_healthy_runs_again_on_another() {
+    for (number, how) in [
+        "queueMicrotask(() => it.abort())",
+        "it.objectStore = () => { throw new DOMException('without an in-progress transaction', 'UnknownError') }",
+        "it.abort(); throw new DOMException('The database connection is closing.', 'InvalidStateError')",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let store = fresh(&format!("sick-{number}")).await;
+        store.transact(&[change(1, "order-1", 5)], &readings(READING)).await.unwrap();
+        sicken(how);
+        let written = store.transact(&[change(2, "order-2", 5)], &readings(READING)).await;
+        heal();
+        assert!(written.is_ok_and(|done| done.results[0].is_ok()), "{how}");
+        sicken(how);
+        let read = store.list(&ScopeHash::of("ledger-test"), 10).await;
+        heal();
+        assert_eq!(read.map(|intents| intents.len()), Ok(2), "{how}");
+    }
+}
+
 #[wasm_bindgen_test]
 async fn the_second_belt_refuses_another_head_for_one_reference() {
     let store = fresh("belt").await;

@@ -144,8 +144,8 @@ impl IndexedDb {
         Ok(self.keep(handle))
     }
 
-    /// A read-only transaction, to its end: `ask` makes its requests. A handle that the browser has closed throws before
-    /// anything ran: opened again once (hazards I7, I8).
+    /// A read-only transaction, to its end: `ask` makes its requests. One that fails runs again, once, on a fresh handle
+    /// (hazards I7, I8, I9).
     async fn reading<T>(
         &self,
         shelves: &[Shelf],
@@ -154,13 +154,14 @@ impl IndexedDb {
         let names: Array = shelves.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
         for _ in 0..2 {
             let handle = self.usable().await?;
-            match handle.database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly) {
-                Ok(transaction) => {
-                    let asked = ask(&transaction)?;
-                    return complete(&transaction).await.map(|()| asked);
-                }
-                Err(_) => self.close(),
+            let begun = handle.database.transaction_with_str_sequence_and_mode(&names, IdbTransactionMode::Readonly);
+            if let Ok(transaction) = begun
+                && let Ok(asked) = ask(&transaction)
+                && complete(&transaction).await.is_ok()
+            {
+                return Ok(asked);
             }
+            self.close();
         }
         Err(StoreError::Unreadable)
     }
@@ -206,22 +207,23 @@ impl Store for IndexedDb {
 }
 
 impl IndexedDb {
-    /// Runs one readwrite transaction. One that fell silent is run again on a fresh handle: its changes know
-    /// themselves, so that it does not matter whether the first try is in (P1.2).
+    /// Runs one readwrite transaction. Whatever it failed of, it is run again, once, on a fresh handle: one that looks healthy
+    /// may fail for ever (hazards I8, I9, I14). Its changes know themselves, so that it does not matter whether the first
+    /// try is in (P1.2).
     async fn run(&self, work: transaction::Work) -> Result<Transacted, StoreError> {
         let work = Rc::new(work);
         let mut last = StoreError::Unreadable;
         for _ in 0..2 {
-            let handle = self.usable().await?;
-            match transaction::run(&handle.database, &work, &self.durability).await {
+            let Ok(handle) = self.usable().await else { break };
+            last = match transaction::run(&handle.database, &work, &self.durability).await {
                 Ok(transacted) => return Ok(transacted),
-                Err(transaction::Failure::NotStarted) => self.close(),
-                Err(transaction::Failure::Store(StoreError::Unknown)) => {
-                    self.close();
-                    last = StoreError::Unknown;
-                }
-                Err(transaction::Failure::Store(error)) => return Err(error),
-            }
+                Err(transaction::Failure::Store(StoreError::Conflict)) => return Err(StoreError::Conflict),
+                // What a second try fails of says nothing of the first one.
+                Err(_) if last == StoreError::Unknown => last,
+                Err(transaction::Failure::NotStarted) => last,
+                Err(transaction::Failure::Store(error)) => error,
+            };
+            self.close();
         }
         Err(last)
     }

@@ -116,6 +116,8 @@ impl FromStr for Engine {
 fn firefox_preferences() -> Value {
     json!({
         "browser.sessionstore.resume_from_crash": false,
+        // An Idempotency-Key of the browser's own for every POST that has none (hazard N10): ours must be there, and win.
+        "network.http.idempotencyKey.enabled": true,
         "toolkit.startup.max_resumed_crashes": -1,
     })
 }

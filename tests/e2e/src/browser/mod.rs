@@ -5,6 +5,7 @@ mod engine;
 mod log;
 mod processes;
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -113,6 +114,11 @@ impl Browser {
         let before = |process: u32| before.iter().find(|(known, _)| *known == process).map_or(0, |(_, ticks)| *ticks);
         let worked = ticks().into_iter().max_by_key(|(process, ticks)| ticks.saturating_sub(before(*process)));
         worked.map(|(process, _)| process).context("the browser runs no pages")
+    }
+
+    /// Where the browser keeps what it stores.
+    pub fn profile(&self) -> &Path {
+        self.profile.path()
     }
 
     /// The process of WebKitGTK that talks to the network and holds what is stored.

@@ -36,11 +36,11 @@ async fn credentials_of_another_scope_send_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Scopes are apart: one does not see, send or join what is the other's.
+/// Scopes are apart: one does not see, send or join what is the other's (SandeepVashishtha/Eventra#5727, hazard K13).
 #[tokio::test(flavor = "multi_thread")]
 async fn another_scope_neither_sees_nor_sends() -> Result<()> {
     let bench = Bench::start().await?;
-    let ana = bench.page_with(json!({ "scope": "ana", "authorize": "never" })).await?;
+    let mut ana = bench.page_with(json!({ "scope": "ana", "authorize": "never" })).await?;
     let hers = ana.submit(payment("order-842")).await?.intent;
     let bia = bench.second_tab(json!({ "scope": "bia" })).await?;
     assert_eq!(bia.intents().await?, []);
@@ -51,5 +51,10 @@ async fn another_scope_neither_sees_nor_sends() -> Result<()> {
     let ledger = bench.shop.ledger()?;
     assert_eq!(ledger.tally(), charged_once(1));
     ledger.assert_one_key_per_intent(&[&mine.intent]);
+
+    // It was kept for her.
+    ana.load_again(json!({ "scope": "ana" })).await?;
+    assert_eq!(ana.settled(&hers.id).await?.kind, "succeeded");
+    bench.shop.ledger()?.assert_one_key_per_intent(&[&hers, &mine.intent]);
     Ok(())
 }

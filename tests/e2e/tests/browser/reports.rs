@@ -274,3 +274,61 @@ async fn i19_a_page_from_the_back_forward_cache_goes_on() -> Result<()> {
     assert_eq!(bench.shop.ledger()?.tally(), Tally { effects: 2, executions: 2, wire: 2 });
     Ok(())
 }
+
+/// ionic-team/capacitor#6174 (hazard N15) and grafana/faro-web-sdk#1898 (hazard N7): bridges that take the place of `fetch`
+/// understand a text and a plain object, and `keepalive` has a bound that the whole page shares.
+#[tokio::test(flavor = "multi_thread")]
+async fn n15_fetch_is_called_with_plain_arguments_and_without_keepalive() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.page().await?;
+    let watch = "window.calls = [];
+        const real = window.fetch;
+        window.fetch = (url, init, ...more) => {
+            const { method, body, keepalive = false } = init;
+            calls.push([typeof url, Object.prototype.toString.call(init), method, typeof body, keepalive, more.length]);
+            return real(url, init, ...more);
+        };";
+    page.call::<()>(watch, json!([])).await?;
+    let id = page.submit(payment("order-842")).await?.intent.id;
+    assert_eq!(page.settled(&id).await?.kind, "succeeded");
+    let calls: Value = page.call("return calls.filter(([, , method]) => method === 'POST')", json!([])).await?;
+    assert_eq!(calls, json!([["string", "[object Object]", "POST", "string", false, 0]]));
+    Ok(())
+}
+
+/// dexie/Dexie.js#543 and #1767 (hazard I11): the files under the ledger are damaged. Whatever the browser makes of it, it is
+/// said: the ledger cannot be read, or it is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn i11_a_damaged_database_is_never_taken_for_an_empty_one() -> Result<()> {
+    let mut bench = Bench::start().await?;
+    let page = bench.page_with(json!({ "authorize": "never" })).await?;
+    page.submit(payment("order-842")).await?;
+    // What is in localStorage reaches its file a while later.
+    page.call::<()>("for (let n = 0; n < 3; n += 1) localStorage.setItem('n', n)", json!([])).await?;
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    bench.browser.kill()?;
+    let databases = bench.browser.profile().join("Default/IndexedDB");
+    let mut damaged = 0;
+    for folder in std::fs::read_dir(&databases)?.filter_map(Result::ok) {
+        for file in std::fs::read_dir(folder.path())?.filter_map(Result::ok) {
+            let length = file.metadata()?.len();
+            std::fs::write(file.path(), vec![0x5a; length as usize])?;
+            damaged += 1;
+        }
+    }
+    assert!(damaged > 0, "nothing was stored under {}", databases.display());
+
+    bench.browser.relaunch().await?;
+    let page = bench.blank_page().await?;
+    let told: Value = page
+        .call(
+            "const failed = await app.open().then(() => null, ({ code }) => code);
+             return [failed, failed === null ? app.queue().storageLost : null]",
+            json!([]),
+        )
+        .await?;
+    let lost = json!({ "unfinished": [{ "operation": "authorize-payment", "reference": "order-842" }] });
+    assert!(told == json!(["ledger_unreadable", null]) || told == json!([null, lost]), "{told}");
+    assert_eq!(bench.shop.ledger()?.tally(), untouched(0));
+    Ok(())
+}

@@ -5,6 +5,7 @@ import { outgoing, plainFound, plainPrepared, type PlainAnswer, type PlainOutgoi
 import { Line } from './line.js';
 import { headerPairs, own, plainOptions, type PlainOptions } from './plain.js';
 import { News, OpenQueue } from './queue.js';
+import { Replies } from './replies.js';
 import { shape, type PlainSettled } from './settled.js';
 import { MemoryStore, storeCalls } from './store.js';
 import type { Authorization, IntentSnapshot, Outcome, Queue, QueueOptions } from './types.js';
@@ -63,6 +64,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
   const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, ...options } = plain;
   const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
   const news = new News();
+  const replies = new Replies();
   let canary: Canary | undefined;
   const callbacks = {
     authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
@@ -80,7 +82,9 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
     ...(anyStore === null ? {} : storeCalls(anyStore)),
   };
   try {
-    const line = await Line.open((engine) => engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', callbacks));
+    const line = await Line.open((engine) => {
+      return engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', { ...callbacks, ...replies.calls() });
+    });
     canary = new Canary(await line.ask(async (raw) => raw.scopeHash()));
     return new OpenQueue(line, news, await canary.look(line), keyAt, released);
   } catch (error) {

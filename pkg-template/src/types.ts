@@ -185,7 +185,7 @@ export type HeldReason =
 export type AttemptResult =
   | 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
   | 'auth' | 'config' | 'server_error' | 'uncertain' | 'key_burnt' | 'window_closed' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated'
-  | 'redirected' | 'forbidden';
+  | 'redirected' | 'forbidden' | 'undecodable';
 
 /** One send, as recorded on the device. */
 export interface AttemptView {

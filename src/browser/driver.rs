@@ -12,6 +12,7 @@ use super::fetch::{self, Brought, Flight};
 use super::indexeddb::DATABASE;
 use super::lifecycle::{Lifecycle, is_online};
 use super::locks::Locks;
+use super::replies::Replies;
 use super::sys::spawn;
 use super::tiers::Ledger;
 use super::{entropy, probe};
@@ -81,6 +82,8 @@ pub trait App {
     fn changed(&self, news: &News);
     /// An intent that is waited for cannot be found.
     fn missing(&self, intent: &IntentId);
+    /// Where replies are kept until they are recorded.
+    fn replies(&self) -> &Replies;
 }
 
 /// What is now known of an intent.
@@ -208,6 +211,12 @@ impl<A: App + 'static> Driver<A> {
         self.feed(Input::Unwatch(intent));
     }
 
+    /// The intent's record has changed before this driver was there: its app and the other realms are to know.
+    pub fn has_changed(self: &Rc<Self>, intent: &IntentId) {
+        self.perform(Effect::Nudge(intent.clone()));
+        self.feed(Input::Peer(intent.clone()));
+    }
+
     pub fn store(&self) -> &Ledger {
         &self.store
     }
@@ -286,9 +295,16 @@ impl<A: App + 'static> Driver<A> {
     /// One input, then everything the engine asks for, in this same task: a guard that has just passed is followed
     /// by its `fetch` before anything else can run (P2.6).
     fn feed(self: &Rc<Self>, input: Input) {
+        let fetched = match &input {
+            Input::Fetched { intent, .. } => Some(intent.clone()),
+            _ => None,
+        };
         let effects = {
             let mut engine = self.engine.borrow_mut();
             engine.handle(input, moment());
+            if let Some(facts) = fetched.and_then(|intent| engine.unrecorded(&intent)) {
+                self.app.replies().keep(facts);
+            }
             engine.take_effects()
         };
         for effect in effects {
@@ -345,6 +361,11 @@ impl<A: App + 'static> Driver<A> {
                 let driver = self.clone();
                 let readings: Readings = Rc::new(move || driver.engine.borrow().reading(moment()));
                 let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
+                for (change, result) in changes.iter().zip(&results) {
+                    if let (Change::Record(facts), Ok(_) | Err(CommitError::Refused(_))) = (change, result) {
+                        self.app.replies().forget(facts);
+                    }
+                }
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }
             }
             Effect::LoadDue { span, limit } => match self.beside(self.store.due(scope, span, limit)).await {

@@ -12,6 +12,7 @@ pub mod lifecycle;
 pub mod local_storage;
 pub mod locks;
 pub mod probe;
+pub mod replies;
 pub mod sys;
 pub mod tiers;
 pub mod url;

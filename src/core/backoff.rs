@@ -2,11 +2,24 @@
 
 use super::bugs::{Bug, bug};
 use super::http_date;
+use super::json::{FromJson, Reader, ToJson, Value, Writer};
 use super::limits::{BACKOFF_BASE_MS, BACKOFF_CAP_MS, RETRY_AFTER_MAX_MS};
 
 /// A sample for full jitter, in 1/2^32 of the ceiling. Drawn before a change is first tried, so that a re-run waits the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter(pub u32);
+
+impl ToJson for Jitter {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
+    }
+}
+
+impl FromJson for Jitter {
+    fn read(value: Option<Value>, reader: &mut Reader) -> Self {
+        Self(u32::read(value, reader))
+    }
+}
 
 /// A small deterministic generator (SplitMix64) for jitter only. Keys never come from here.
 #[derive(Clone, Debug)]

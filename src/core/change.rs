@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use super::backoff::Jitter;
-use super::contract::{Answer, Contract, Finding, Observation, Windows};
+use super::contract::{Answer, Contract, Fault, Finding, Observation, Windows};
 use super::intent::{HeldReason, IntentRecord, Purpose, Request};
+use super::json::json;
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use super::reach::OriginRecord;
 use super::record::Body;
@@ -150,6 +151,21 @@ pub struct RecordFacts {
     /// Kept only if it settles the intent.
     pub answer: Option<Answer>,
     pub jitter: Jitter,
+}
+
+json!(struct RecordFacts { intent, attempt, fence, fact, observation, answer, jitter });
+
+impl RecordFacts {
+    /// What is recorded in place of facts that no engine survives: that they came.
+    pub fn undecodable(&self) -> Self {
+        Self {
+            intent: self.intent.clone(),
+            fact: self.fact.clone(),
+            observation: Observation::Fault(Fault::Undecodable),
+            answer: None,
+            ..*self
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

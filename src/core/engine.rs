@@ -11,7 +11,7 @@ mod schedule;
 use super::attempt_run::{AttemptRun, Terms};
 use super::backoff::JitterSource;
 use super::bugs::{Bug, bug};
-use super::change::{Applied, Change};
+use super::change::{Applied, Change, RecordFacts};
 use super::contract::Windows;
 use super::effect::Effect;
 use super::input::{CommitError, Input, Ticket, Wake};
@@ -190,6 +190,11 @@ impl Engine {
     pub fn exchange_effects(&mut self, emptied: Vec<Effect>) -> Vec<Effect> {
         debug_assert!(emptied.is_empty());
         core::mem::replace(&mut self.effects, emptied)
+    }
+
+    /// What came back for an intent and is not known to be in the ledger.
+    pub fn unrecorded(&self, intent: &IntentId) -> Option<&RecordFacts> {
+        self.runs.get(intent)?.unrecorded().map(|(_, facts)| facts)
     }
 
     /// How long the driver may sleep unless something happens. Changes with every input.

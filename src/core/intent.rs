@@ -346,7 +346,9 @@ impl HeldReason {
             }
             Self::KeyBurnt => "Ask the server what became of it; the server will not take this key again.",
             Self::Accepted => "The server accepted it and its result did not come: look it up by its reference.",
-            Self::Undecodable => "Part of its stored record is damaged: ask the server whether it took effect.",
+            Self::Undecodable => {
+                "Its record, or an answer to it, cannot be read: ask the server whether it took effect."
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use core::borrow::Borrow;
 
+use super::json::{FromJson, Reader, ToJson, Value, Writer};
+
 /// A map in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortedMap<K, V>(Vec<(K, V)>);
@@ -123,6 +125,19 @@ impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
         let mut map = Self::new();
         map.extend(pairs);
         map
+    }
+}
+
+/// Pairs, in a list.
+impl<K: ToJson, V: ToJson> ToJson for SortedMap<K, V> {
+    fn write(&self, out: &mut Writer) {
+        self.0.write(out);
+    }
+}
+
+impl<K: FromJson + Ord, V: FromJson> FromJson for SortedMap<K, V> {
+    fn read(value: Option<Value>, reader: &mut Reader) -> Self {
+        Vec::read(value, reader).into_iter().collect()
     }
 }
 

@@ -114,7 +114,8 @@ impl OriginRecord {
     /// Takes in what came back from here. Silence says nothing of the network: a slow server and a dead one look the same.
     pub fn met(&mut self, observation: &Observation, now: Stamp) {
         match observation {
-            Observation::Reply(_) | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge) => {
+            Observation::Reply(_)
+            | Observation::Fault(Fault::Redirected | Fault::Truncated | Fault::TooLarge | Fault::Undecodable) => {
                 self.attempted(true, false, now);
             }
             Observation::Fault(Fault::Network) => self.attempted(false, true, now),

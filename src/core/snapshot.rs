@@ -103,6 +103,7 @@ pub enum AttemptResult {
     Truncated,
     Redirected,
     Forbidden,
+    Undecodable,
 }
 
 json!(write words AttemptResult {
@@ -129,6 +130,7 @@ json!(write words AttemptResult {
     Truncated = "truncated",
     Redirected = "redirected",
     Forbidden = "forbidden",
+    Undecodable = "undecodable",
 });
 
 impl Snapshot {
@@ -206,6 +208,7 @@ impl AttemptResult {
                 Fault::Redirected => Self::Redirected,
                 Fault::Truncated | Fault::TooLarge => Self::Truncated,
                 Fault::Forbidden => Self::Forbidden,
+                Fault::Undecodable => Self::Undecodable,
             },
             AttemptReading::Answer { class, .. } => match class {
                 AnswerClass::Succeeded => Self::Succeeded,

@@ -26,6 +26,8 @@ impl Drivers {
         // Nothing is made where no key could be.
         entropy::draw()?;
         let Opened { ledger, others: ledgers, started_empty } = tiers::open(wanted).await?;
+        let every_ledger: Vec<_> = core::iter::once(&ledger).chain(&ledgers).collect();
+        let replayed = callbacks.replies.replay(&every_ledger).await;
         let opening = Rc::new(opening);
         let drive = async |ledger| {
             let face = Face::new(opening.scope.clone(), callbacks.clone());
@@ -38,7 +40,11 @@ impl Drivers {
         for ledger in ledgers {
             others.push(drive(ledger).await?);
         }
-        Ok(Self { newest, others, started_empty })
+        let drivers = Self { newest, others, started_empty };
+        for intent in &replayed {
+            drivers.all().for_each(|driver| driver.has_changed(intent));
+        }
+        Ok(drivers)
     }
 
     /// The one that new intents go to.

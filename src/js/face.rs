@@ -10,6 +10,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use super::{errors, settled};
 use crate::browser::codec::{from_js, member, to_js};
 use crate::browser::driver::{App, Driver, News};
+use crate::browser::replies::Replies;
 use crate::browser::sys::{Deferred, call, object, spawn};
 use crate::core::contract::{Answer, Finding};
 use crate::core::effect::Outgoing;
@@ -55,6 +56,7 @@ pub(super) struct Callbacks {
     pub(super) changed: Option<Function>,
     /// `(operation, outcome)` resolves when the handler has.
     pub(super) deliver: Option<Function>,
+    pub(super) replies: Replies,
     /// Of the app's own store, or of the one in memory: see [`AppStore`](crate::browser::app_store::AppStore).
     pub(super) store_read: Option<Function>,
     pub(super) store_scan: Option<Function>,
@@ -71,6 +73,11 @@ impl Callbacks {
             decode: function("decode"),
             changed: function("changed"),
             deliver: function("deliver"),
+            replies: Replies {
+                keep: function("keepReply"),
+                forget: function("forgetReply"),
+                next: function("nextReply"),
+            },
             store_read: function("storeRead"),
             store_scan: function("storeScan"),
             store_commit: function("storeCommit"),
@@ -294,6 +301,10 @@ impl App for Face {
                 driver.acknowledge(intent);
             }
         }));
+    }
+
+    fn replies(&self) -> &Replies {
+        &self.callbacks.replies
     }
 
     fn missing(&self, intent: &IntentId) {

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::core::json::json;
+use crate::core::json::{FromJson, Reader, ToJson, Value, Writer, json};
 use crate::core::map::SortedMap;
 
 /// The values of one complete answer that a contract's rules can name. Its `Debug` shows none of them (law 11).
@@ -21,6 +21,8 @@ pub struct Facts {
     /// The body was read as a document, by the platform's JSON or by the app's `decode`.
     pub document: bool,
 }
+
+json!(struct Facts { status, media_type, headers, pointers, body_empty, document });
 
 impl Facts {
     /// A header's value, by its name in any case.
@@ -70,6 +72,35 @@ impl fmt::Debug for FactValue {
     }
 }
 
+/// As it stood in the body, as far as it is known: an inexact number is null, and what is no text an empty list.
+impl ToJson for FactValue {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Text(text) => out.string(text),
+            Self::Bool(truth) => truth.write(out),
+            // By its bits: the reader knows none below zero.
+            Self::Integer(number) => out.integer(number.cast_unsigned()),
+            Self::Inexact => out.plain("null"),
+            Self::Composite => out.plain("[]"),
+        }
+    }
+}
+
+impl FromJson for FactValue {
+    fn read(value: Option<Value>, reader: &mut Reader) -> Self {
+        match value {
+            Some(Value::Text(text)) => Self::Text(text),
+            Some(Value::Bool(truth)) => Self::Bool(truth),
+            Some(Value::Integer(number)) => Self::Integer(number.cast_signed()),
+            Some(Value::Null) => Self::Inexact,
+            other => {
+                reader.list(other);
+                Self::Composite
+            }
+        }
+    }
+}
+
 impl FactValue {
     /// Does this value hold the text a rule names? Integers and booleans by their JSON spelling.
     pub fn is(&self, text: &str) -> bool {
@@ -82,7 +113,7 @@ impl FactValue {
     }
 }
 
-/// Why nothing usable came back. None but the last says whether the server acted (law 4).
+/// Why nothing usable came back. None but [`Forbidden`](Self::Forbidden) says whether the server acted (law 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `fetch` rejected: network, CORS, CSP, DNS and TLS look the same to a page.
@@ -97,6 +128,8 @@ pub enum Fault {
     TooLarge,
     /// The stored URL is not one that this queue may send to: nothing left the device.
     Forbidden,
+    /// An answer came, and ended two engines that were to record it.
+    Undecodable,
 }
 
 json!(words Fault {
@@ -106,6 +139,7 @@ json!(words Fault {
     Truncated = "truncated",
     TooLarge = "too_large",
     Forbidden = "forbidden",
+    Undecodable = "undecodable",
 });
 
 /// What one attempt brought back.
@@ -113,6 +147,25 @@ json!(words Fault {
 pub enum Observation {
     Reply(Facts),
     Fault(Fault),
+}
+
+/// An object, or a word.
+impl ToJson for Observation {
+    fn write(&self, out: &mut Writer) {
+        match self {
+            Self::Reply(facts) => facts.write(out),
+            Self::Fault(fault) => fault.write(out),
+        }
+    }
+}
+
+impl FromJson for Observation {
+    fn read(value: Option<Value>, reader: &mut Reader) -> Self {
+        match value {
+            Some(Value::Text(_)) => Self::Fault(Fault::read(value, reader)),
+            other => Self::Reply(Facts::read(other, reader)),
+        }
+    }
 }
 
 /// The answer as the app gets it. Its `Debug` shows no content (law 11).

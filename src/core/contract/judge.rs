@@ -104,6 +104,7 @@ fn after_fault(fault: Fault, history: &History) -> Judgement {
         Fault::Redirected if bug(Bug::RedirectIsSuccess) => return Judgement::Succeeded { replay: Replay::Unknown },
         Fault::Redirected => return Judgement::Hold { reason: HeldReason::Redirected },
         Fault::Forbidden => return Judgement::Hold { reason: HeldReason::Config },
+        Fault::Undecodable => return Judgement::Hold { reason: HeldReason::Undecodable },
         Fault::Network => Cause::Network,
         Fault::Timeout => Cause::Timeout,
         Fault::Truncated | Fault::TooLarge => Cause::Truncated,

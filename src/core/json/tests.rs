@@ -4,6 +4,9 @@ use proptest::prelude::*;
 use serde_json::json as expected;
 
 use super::*;
+use crate::core::backoff::Jitter;
+use crate::core::change::RecordFacts;
+use crate::core::contract::{Answer, FactValue, Facts, Fault, Observation};
 use crate::core::limits::JSON_DEPTH_MAX;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,4 +228,43 @@ proptest! {
             prop_assert_eq!(parse(&text).is_some(), strict.is_ok(), "{}", text);
         }
     }
+}
+
+/// What stands in a reply, as the face keeps it for the next engine.
+#[test]
+fn facts_come_back_as_they_were() {
+    let values = vec![
+        FactValue::Text("a \"b\"".to_owned()),
+        FactValue::Bool(false),
+        FactValue::Integer(0),
+        FactValue::Integer(-9_007_199_254_740_991),
+        FactValue::Integer(9_007_199_254_740_991),
+        FactValue::Inexact,
+        FactValue::Composite,
+    ];
+    let reply = Facts {
+        status: 402,
+        media_type: Some("application/json".to_owned()),
+        headers: [("etag".to_owned(), "\"1\"".to_owned()), ("date".to_owned(), String::new())].into(),
+        pointers: [("/errors/*/code".to_owned(), values), ("/empty".to_owned(), Vec::new())].into(),
+        body_empty: false,
+        document: true,
+    };
+    let answer =
+        Answer { status: 402, media_type: None, body: Some("{}".to_owned()), resource: Some("pay-1".to_owned()) };
+    let facts = |observation, answer| RecordFacts {
+        intent: "an-intent".into(),
+        attempt: 3,
+        fence: 1 << 53,
+        fact: "realm-7".into(),
+        observation,
+        answer,
+        jitter: Jitter(u32::MAX),
+    };
+    let replied = facts(Observation::Reply(reply), Some(answer));
+    let faults = [Fault::Network, Fault::Undecodable].map(|fault| facts(Observation::Fault(fault), None));
+    for facts in faults.iter().chain([&replied]) {
+        assert_eq!(from_text(&to_text(facts)).as_ref(), Ok(facts));
+    }
+    assert_eq!(replied.undecodable(), faults[1]);
 }

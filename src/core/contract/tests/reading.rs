@@ -148,7 +148,8 @@ fn law_4_which_answers_tell_what_became_of_an_attempt() {
     let untold = [Accepted, InProgress, Retry, Uncertain, KeyBurnt, WindowClosed, Unclear, NotTheServer, OtherKey];
     assert!(!told.into_iter().any(leaves_unknown));
     assert!(untold.into_iter().all(leaves_unknown));
-    let faults = [Fault::Network, Fault::Timeout, Fault::Redirected, Fault::Truncated, Fault::TooLarge];
+    use Fault::{Network, Redirected, Timeout, TooLarge, Truncated, Undecodable};
+    let faults = [Network, Timeout, Redirected, Truncated, TooLarge, Undecodable];
     assert!(faults.into_iter().all(|fault| AttemptReading::Fault { fault }.leaves_unknown()));
     assert!(!AttemptReading::Fault { fault: Fault::Forbidden }.leaves_unknown(), "nothing left the device");
 }

@@ -165,3 +165,67 @@ async fn a_queue_that_was_closed_is_not_opened_again() -> Result<()> {
     assert_eq!(bench.shop.ledger()?.tally(), untouched(0));
     Ok(())
 }
+
+/// Ends the engine that puts a row in which all of these words stand, in the middle of its transaction; `put_kills` says how
+/// often that is still to happen.
+const KILL_AT_PUT: &str = "
+    const put = IDBObjectStore.prototype.put;
+    window.put_kills = 1;
+    window.deadly = args[0];
+    IDBObjectStore.prototype.put = function (row) {
+        if (put_kills === 0 || !deadly.every((word) => String(row.record).includes(word))) return put.call(this, row);
+        put_kills -= 1;
+        kill('memory');
+        throw new Error('killed');
+    };";
+
+async fn deadly(bench: &Bench, words: &[&str]) -> Result<Page> {
+    let page = watched(bench, options()).await?;
+    page.call::<()>(KILL_AT_PUT, json!([words])).await?;
+    Ok(page)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_came_and_was_not_recorded_is_recorded_by_the_next_engine() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = deadly(&bench, &["order-842", r#""succeeded""#]).await?;
+    let submitted = page.submit(payment("order-842")).await?.intent;
+    assert_eq!(page.settled(&submitted.id).await?.kind, "succeeded");
+    assert_eq!(page.instances().await?, 2);
+    assert_eq!(bench.shop.ledger()?.tally(), charged_once(1), "it was asked for again");
+    assert_eq!(page.standings(&submitted.id).await?.last().map(String::as_str), Some("succeeded"), "the listener");
+
+    // The next death brings nothing back.
+    page.call::<()>("kill('memory')", json!([])).await?;
+    let id = page.submit(payment("order-843")).await?.intent.id;
+    assert_eq!(page.settled(&id).await?.kind, "succeeded");
+    assert_eq!(page.snapshot(&submitted.id).await?.attempts.len(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_ends_two_engines_holds_its_intent_and_no_other() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = deadly(&bench, &["order-666", r#""succeeded""#]).await?;
+    page.call::<()>("put_kills = Infinity", json!([])).await?;
+    let others = [page.submit(payment("order-1")).await?.intent, page.submit(payment("order-2")).await?.intent];
+    let poisoned = page.submit(payment("order-666")).await?.intent;
+    let settled = page.settled(&poisoned.id).await?;
+    assert_eq!((settled.kind.as_str(), settled.reason.as_deref()), ("held", Some("undecodable")));
+    for other in &others {
+        assert_eq!(page.settled(&other.id).await?.kind, "succeeded");
+    }
+    assert_eq!(page.instances().await?, 3);
+    assert_eq!(page.snapshot(&poisoned.id).await?.results(), ["undecodable"]);
+    let later = page.submit(payment("order-3")).await?.intent;
+    assert_eq!(page.settled(&later.id).await?.kind, "succeeded");
+    assert_eq!(bench.shop.ledger()?.tally().effects, 4);
+
+    // Once whatever it was is mended, it goes on under its key.
+    page.call::<()>("put_kills = 0; return (await app.queue().intent(args[0])).resume()", json!([poisoned.id])).await?;
+    assert_eq!(page.settled(&poisoned.id).await?.kind, "succeeded");
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally().effects, 4);
+    ledger.assert_one_key_per_intent(&[&poisoned, &others[0], &others[1], &later]);
+    Ok(())
+}

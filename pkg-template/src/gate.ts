@@ -4,7 +4,10 @@ import { reportDeath } from './errors.js';
 export interface Platform {
   AbortController: typeof AbortController;
   navigator: { locks: { request: typeof requestLock } };
+  IDBDatabase: { prototype: { transaction: { call: (database: IDBDatabase, ...args: Begin) => IDBTransaction } } };
 }
+
+type Begin = Parameters<IDBDatabase['transaction']>;
 
 /** A call was under way, or was made, when its engine died. */
 export class EngineGone extends Error {
@@ -14,13 +17,14 @@ export class EngineGone extends Error {
 /**
  * The one way into an instance of the module and out of it. Whatever an instance throws leaves it half done: Rust has neither
  * released what it held nor ended what it began (hazards W1, W11). From then on nothing goes in and nothing comes out: its
- * requests are aborted, then its locks released (P1.3), and those who wait for it are told.
+ * requests and transactions are aborted, then its locks released (P1.3), and those who wait for it are told.
  */
 export class Gate {
   readonly platform: Platform;
   #dead = false;
   #cause: unknown;
   readonly #requests = new Set<AbortController>();
+  readonly #transactions = new Set<IDBTransaction>();
   readonly #locks = new Set<() => void>();
   readonly #mourners = new Set<() => void>();
 
@@ -28,6 +32,7 @@ export class Gate {
     this.platform = {
       AbortController: counted(this.#requests),
       navigator: { locks: { request: (name, options, granted) => requestLock(name, options, (lock) => this.#hold(granted(lock))) } },
+      IDBDatabase: { prototype: { transaction: { call: (database, ...args) => this.#begun(database.transaction(...args)) } } },
     };
   }
 
@@ -87,9 +92,19 @@ export class Gate {
     this.#dead = true;
     this.#cause = cause;
     for (const request of [...this.#requests]) request.abort();
+    for (const transaction of this.#transactions) abort(transaction);
     for (const release of [...this.#locks]) release();
     for (const tell of [...this.#mourners]) tell();
     reportDeath(cause);
+  }
+
+  /** Left alone, it would commit what had been written by the time of the death. */
+  #begun(transaction: IDBTransaction): IDBTransaction {
+    this.#transactions.add(transaction);
+    const ended = () => this.#transactions.delete(transaction);
+    transaction.addEventListener('complete', ended);
+    transaction.addEventListener('abort', ended);
+    return transaction;
   }
 
   /** Settles with what the instance holds a lock for, or with its death. */
@@ -128,6 +143,14 @@ function counted(live: Set<AbortController>): typeof AbortController {
       super.abort(reason);
     }
   };
+}
+
+function abort(transaction: IDBTransaction): void {
+  try {
+    transaction.abort();
+  } catch {
+    // It commits already: all of it was written.
+  }
 }
 
 function requestLock(name: string, options: LockOptions, granted: (lock: Lock | null) => unknown): Promise<unknown> {

@@ -10,13 +10,11 @@ use web_sys::{IdbDatabase, IdbTransaction};
 
 #[wasm_bindgen]
 extern "C" {
-    /// `IDBDatabase` with the options argument of Indexed Database API 3.0, section 4.4.
-    #[wasm_bindgen(extends = IdbDatabase)]
-    pub type DurableDatabase;
-
-    #[wasm_bindgen(method, catch, js_name = transaction)]
-    pub fn transaction_with_options(
-        this: &DurableDatabase,
+    /// `IDBDatabase.transaction` with the options argument of Indexed Database API 3.0, section 4.4. By this name, so that the
+    /// face can stand in between and abort what a dead engine had begun.
+    #[wasm_bindgen(catch, js_namespace = ["IDBDatabase", "prototype", "transaction"], js_name = call)]
+    pub fn begin_transaction(
+        database: &IdbDatabase,
         shelves: &JsValue,
         mode: &str,
         options: &JsValue,

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, bail};
 
 /// What of the platform the face gives to an instance: the names that the glue finds these objects under.
-const PLATFORM: &str = "{ AbortController, navigator }";
+const PLATFORM: &str = "{ AbortController, navigator, IDBDatabase }";
 /// From here on the glue loads the module, which the face does itself.
 const LOADING: &str = "async function __wbg_load(";
 
@@ -35,7 +35,7 @@ pub(crate) fn instantiable_types(types: &str) -> Result<String> {
     let (declared, _) =
         types.split_once("export type InitInput").context("wasm-bindgen's types name no `InitInput`")?;
     let instance = "/** An instance of its own, on that platform. */\n\
-        export function instance(platform: Pick<typeof globalThis, 'AbortController'> & { navigator: object }): {\n    \
+        export function instance(platform: Pick<typeof globalThis, 'AbortController'> & { navigator: object; IDBDatabase: object }): {\n    \
         imports(): WebAssembly.Imports;\n    \
         finish(instance: { exports: WebAssembly.Exports }): void;\n    \
         openRawQueue: typeof openRawQueue;\n\
@@ -51,7 +51,7 @@ mod tests {
     fn what_was_a_module_is_a_function() {
         let glue = "export class RawQueue {\n}\nexport function open(a) {\n}\nlet wasm;\nasync function __wbg_load(module) {\n}\n";
         let made = instantiable(glue).unwrap();
-        let expected = "export function instance({ AbortController, navigator }) {\n\
+        let expected = "export function instance({ AbortController, navigator, IDBDatabase }) {\n\
             class RawQueue {\n}\nfunction open(a) {\n}\nlet wasm;\n\
             return { imports: __wbg_get_imports, finish: __wbg_finalize_init, open };\n}\n";
         assert_eq!(made, expected);

@@ -12,7 +12,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
 
 use crate::browser::codec::{decode, encode};
-use crate::browser::sys::{Deferred, DurableDatabase, DurableTransaction, object};
+use crate::browser::sys::{Deferred, DurableTransaction, begin_transaction, object};
 use crate::core::change::Change;
 use crate::core::limits::COMMIT_DEADLINE_MS;
 use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Writes};
@@ -79,7 +79,7 @@ pub(super) async fn run(
 fn begin(database: &IdbDatabase) -> Result<DurableTransaction, JsValue> {
     let names: Array = Shelf::ALL.iter().map(|shelf| JsValue::from_str(shelf.name())).collect();
     let strict = object(&[("durability", JsValue::from_str("strict"))]);
-    database.unchecked_ref::<DurableDatabase>().transaction_with_options(&names, "readwrite", &strict)
+    begin_transaction(database, &names, "readwrite", &strict)
 }
 
 /// What the callbacks of one transaction share.

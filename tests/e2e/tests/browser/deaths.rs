@@ -229,3 +229,18 @@ async fn a_reply_that_ends_two_engines_holds_its_intent_and_no_other() -> Result
     ledger.assert_one_key_per_intent(&[&poisoned, &others[0], &others[1], &later]);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_submit_that_ends_two_engines_is_not_stored() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = deadly(&bench, &["order-666"]).await?;
+    page.call::<()>("put_kills = Infinity", json!([])).await?;
+    let failure = page.failure(&format!("await app.queue().submit({})", payment("order-666")), json!([])).await?;
+    assert_eq!((failure.name.as_str(), failure.code.as_deref()), ("IntentoError", Some("engine_dead")));
+    assert_eq!(page.instances().await?, 3);
+    assert_eq!(page.intents().await?, []);
+    let id = page.submit(payment("order-843")).await?.intent.id;
+    assert_eq!(page.settled(&id).await?.kind, "succeeded");
+    assert_eq!(bench.shop.ledger()?.tally(), charged_once(1));
+    Ok(())
+}

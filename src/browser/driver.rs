@@ -118,8 +118,8 @@ pub struct Driver<A> {
 }
 
 impl<A: App + 'static> Driver<A> {
-    /// Starts to drain a ledger.
-    pub async fn open(opening: Rc<Opening>, store: Ledger, app: A) -> Result<Rc<Self>, Error> {
+    /// The driver of a ledger; it drains once it is [started](Self::start).
+    pub fn new(opening: Rc<Opening>, store: Ledger, app: A) -> Result<Rc<Self>, Error> {
         let owner = RealmId::new(entropy::draw()?);
         let seed = entropy::draw()?.0.iter().fold(0, |seed: u64, byte| (seed << 8) ^ (seed >> 56) ^ u64::from(*byte));
         let settings = Settings {
@@ -135,7 +135,7 @@ impl<A: App + 'static> Driver<A> {
             prepares: opening.prepares,
             handled: opening.handled.clone(),
         };
-        let driver = Rc::new(Self {
+        Ok(Rc::new(Self {
             engine: RefCell::new(Engine::new(settings, moment())),
             store,
             locks: Locks::default(),
@@ -148,12 +148,22 @@ impl<A: App + 'static> Driver<A> {
             channel: RefCell::default(),
             lifecycle: RefCell::default(),
             closed: Cell::new(false),
-        });
-        let (clock, origins) = driver.remembered().await;
+        }))
+    }
+
+    /// Starts to drain.
+    pub async fn start(self: &Rc<Self>) -> Result<(), Error> {
+        let (clock, origins) = self.remembered().await;
         let clock = clock?;
-        driver.listen();
-        driver.feed(Input::Started { clock, origins });
-        Ok(driver)
+        self.listen();
+        self.feed(Input::Started { clock, origins });
+        Ok(())
+    }
+
+    /// Makes a change before the driver is started; what came of it is to be [fed](Self::feed) to it afterwards.
+    pub async fn commit(self: &Rc<Self>, change: Change) -> Option<Input> {
+        let ticket = Ticket::Caller(self.ticket(Box::new(|_| {})));
+        self.carry_out(Effect::Commit { batch: vec![(ticket, change)] }, None).await
     }
 
     /// Checks a submission and queues it; `done` hears when it is durable or why it is not.
@@ -209,12 +219,6 @@ impl<A: App + 'static> Driver<A> {
 
     pub fn unwatch(self: &Rc<Self>, intent: IntentId) {
         self.feed(Input::Unwatch(intent));
-    }
-
-    /// The intent's record has changed before this driver was there: its app and the other realms are to know.
-    pub fn has_changed(self: &Rc<Self>, intent: &IntentId) {
-        self.perform(Effect::Nudge(intent.clone()));
-        self.feed(Input::Peer(intent.clone()));
     }
 
     pub fn store(&self) -> &Ledger {
@@ -294,7 +298,7 @@ impl<A: App + 'static> Driver<A> {
 
     /// One input, then everything the engine asks for, in this same task: a guard that has just passed is followed
     /// by its `fetch` before anything else can run (P2.6).
-    fn feed(self: &Rc<Self>, input: Input) {
+    pub fn feed(self: &Rc<Self>, input: Input) {
         let fetched = match &input {
             Input::Fetched { intent, .. } => Some(intent.clone()),
             _ => None,
@@ -362,8 +366,11 @@ impl<A: App + 'static> Driver<A> {
                 let readings: Readings = Rc::new(move || driver.engine.borrow().reading(moment()));
                 let (results, clock) = commit_batch(&self.store, &mut changes, &readings).await;
                 for (change, result) in changes.iter().zip(&results) {
-                    if let (Change::Record(facts), Ok(_) | Err(CommitError::Refused(_))) = (change, result) {
-                        self.app.replies().forget(facts);
+                    if let Change::Record(facts) = change {
+                        match result {
+                            Ok(_) | Err(CommitError::Refused(_)) => self.app.replies().forget(facts),
+                            Err(_) => self.app.replies().keep(facts),
+                        }
                     }
                 }
                 Input::Committed { results: tickets.into_iter().zip(results).collect(), clock }

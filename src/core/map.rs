@@ -128,16 +128,16 @@ impl<K: Ord, V> FromIterator<(K, V)> for SortedMap<K, V> {
     }
 }
 
-/// Pairs, in a list.
+/// Pairs, in a list: what it has written it reads.
 impl<K: ToJson, V: ToJson> ToJson for SortedMap<K, V> {
     fn write(&self, out: &mut Writer) {
         self.0.write(out);
     }
 }
 
-impl<K: FromJson + Ord, V: FromJson> FromJson for SortedMap<K, V> {
+impl<K: FromJson, V: FromJson> FromJson for SortedMap<K, V> {
     fn read(value: Option<Value>, reader: &mut Reader) -> Self {
-        Vec::read(value, reader).into_iter().collect()
+        Self(Vec::read(value, reader))
     }
 }
 

@@ -7,8 +7,11 @@ use super::face::{Callbacks, Face};
 use super::options;
 use crate::browser::driver::Driver;
 use crate::browser::entropy;
+use crate::browser::replies::Replies;
 use crate::browser::tiers::{self, Opened};
+use crate::core::change::Change;
 use crate::core::error::Error;
+use crate::core::input::Input;
 use crate::core::key::IntentId;
 use crate::core::submission::{Reference, Submission};
 
@@ -26,25 +29,42 @@ impl Drivers {
         // Nothing is made where no key could be.
         entropy::draw()?;
         let Opened { ledger, others: ledgers, started_empty } = tiers::open(wanted).await?;
-        let every_ledger: Vec<_> = core::iter::once(&ledger).chain(&ledgers).collect();
-        let replayed = callbacks.replies.replay(&every_ledger).await;
         let opening = Rc::new(opening);
-        let drive = async |ledger| {
+        let driver = |ledger| {
             let face = Face::new(opening.scope.clone(), callbacks.clone());
-            let driver = Driver::open(opening.clone(), ledger, face).await?;
+            let driver = Driver::new(opening.clone(), ledger, face)?;
             driver.app().attach(&driver);
             Ok::<_, Error>(driver)
         };
-        let newest = drive(ledger).await?;
-        let mut others = Vec::with_capacity(ledgers.len());
+        let mut drivers = Self { newest: driver(ledger)?, others: Vec::with_capacity(ledgers.len()), started_empty };
         for ledger in ledgers {
-            others.push(drive(ledger).await?);
+            drivers.others.push(driver(ledger)?);
         }
-        let drivers = Self { newest, others, started_empty };
-        for intent in &replayed {
-            drivers.all().for_each(|driver| driver.has_changed(intent));
+        let replayed = drivers.replay(&callbacks.replies).await;
+        for driver in drivers.all() {
+            driver.start().await?;
+        }
+        for (driver, committed) in replayed {
+            driver.feed(committed);
         }
         Ok(drivers)
+    }
+
+    /// Records, one in a transaction, what came back to engines that are gone: before anything is sent, for it need not be sent
+    /// again (P1.3).
+    async fn replay(&self, replies: &Replies) -> Vec<(Rc<Driver<Face>>, Input)> {
+        let mut replayed = Vec::new();
+        while let Some(facts) = replies.next() {
+            match self.of_intent(&facts.intent).await {
+                Ok(driver) => {
+                    if let Some(committed) = driver.commit(Change::Record(Box::new(facts))).await {
+                        replayed.push((driver, committed));
+                    }
+                }
+                Err(_) => replies.keep(&facts),
+            }
+        }
+        replayed
     }
 
     /// The one that new intents go to.

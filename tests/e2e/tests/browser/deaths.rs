@@ -239,8 +239,15 @@ async fn a_submit_that_ends_two_engines_is_not_stored() -> Result<()> {
     assert_eq!((failure.name.as_str(), failure.code.as_deref()), ("IntentoError", Some("engine_dead")));
     assert_eq!(page.instances().await?, 3);
     assert_eq!(page.intents().await?, []);
-    let id = page.submit(payment("order-843")).await?.intent.id;
-    assert_eq!(page.settled(&id).await?.kind, "succeeded");
-    assert_eq!(bench.shop.ledger()?.tally(), charged_once(1));
+    let other = page.submit(payment("order-843")).await?.intent;
+    assert_eq!(page.settled(&other.id).await?.kind, "succeeded");
+    // Nothing was left half written: once it is mended, it is an order like any other.
+    page.call::<()>("put_kills = 0", json!([])).await?;
+    let submitted = page.submit(payment("order-666")).await?;
+    assert!(submitted.created);
+    assert_eq!(page.settled(&submitted.intent.id).await?.kind, "succeeded");
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally().effects, 2);
+    ledger.assert_one_key_per_intent(&[&other, &submitted.intent]);
     Ok(())
 }

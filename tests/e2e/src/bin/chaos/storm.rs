@@ -69,6 +69,7 @@ impl Storm {
 
     /// Acts until so many processes were killed.
     pub(crate) async fn rage(&mut self, kills: u32) -> Result<()> {
+        let mut victims = Vec::new();
         for _ in 0..kills {
             for _ in 0..self.dice.u32(ACTS) {
                 let act = *self.choose(&[Act::Submit, Act::Submit, Act::Reload, Act::Freeze, Act::Offline, Act::Fault]);
@@ -77,7 +78,12 @@ impl Storm {
                     self.launch_again(&format!("after {error:#}")).await?;
                 }
             }
-            let victim = *self.choose(&[Victim::Browser, Victim::Page, Victim::Server]);
+            // In rounds, so that few kills are of all kinds too.
+            if victims.is_empty() {
+                victims = vec![Victim::Browser, Victim::Page, Victim::Server];
+                self.dice.shuffle(&mut victims);
+            }
+            let Some(victim) = victims.pop() else { bail!("there is always a victim") };
             println!("Kill {victim:?}");
             match victim {
                 Victim::Browser => self.kill_browser().await?,

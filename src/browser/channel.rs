@@ -4,7 +4,9 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{BroadcastChannel, MessageEvent};
 
+use super::codec::from_js;
 use super::sys::global;
+use crate::core::json::to_text;
 use crate::core::key::IntentId;
 
 #[derive(Debug)]
@@ -19,16 +21,16 @@ impl Channel {
         global("BroadcastChannel")?;
         let channel = BroadcastChannel::new(name).ok()?;
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            if let Some(intent) = event.data().as_string() {
-                heard(IntentId::from(intent));
-            }
+            let changed: Option<Vec<IntentId>> = from_js(&event.data());
+            changed.unwrap_or_default().into_iter().for_each(&mut heard);
         });
         channel.set_onmessage(Some(listener.as_ref().unchecked_ref()));
         Some(Self { channel, _listener: listener })
     }
 
-    pub fn nudge(&self, intent: &IntentId) {
-        let _ = self.channel.post_message(&intent.0.as_str().into());
+    /// What changed in one turn, in one message: each costs as much as a small transaction.
+    pub fn nudge(&self, changed: &[IntentId]) {
+        let _ = self.channel.post_message(&to_text(changed).into());
     }
 }
 

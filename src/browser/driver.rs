@@ -181,7 +181,8 @@ impl<A: App + 'static> Driver<A> {
             contract: &self.opening.contract,
             destinations: &self.opening.destinations,
         };
-        submission.into_change(context, entropy::draw()?, entropy::draw()?)
+        let (intent, key) = entropy::draw_two()?;
+        submission.into_change(context, intent, key)
     }
 
     /// Cancels, resumes or abandons.
@@ -311,8 +312,15 @@ impl<A: App + 'static> Driver<A> {
             }
             engine.take_effects()
         };
+        let mut changed = Vec::new();
         for effect in effects {
-            self.perform(effect);
+            match effect {
+                Effect::Nudge(intent) => changed.push(intent),
+                effect => self.perform(effect),
+            }
+        }
+        if let Some(channel) = self.channel.borrow().as_ref().filter(|_| !changed.is_empty()) {
+            channel.nudge(&changed);
         }
         self.set_timer();
     }
@@ -327,11 +335,6 @@ impl<A: App + 'static> Driver<A> {
             }
             Effect::Changed { intent, durable, answer } => {
                 return self.app.changed(&News { intent, stamp: self.stamp(), durable, answer });
-            }
-            Effect::Nudge(intent) => {
-                return if let Some(channel) = self.channel.borrow().as_ref() {
-                    channel.nudge(&intent)
-                };
             }
             Effect::Lock { intent, wait } => {
                 let (driver, id) = (Rc::downgrade(self), intent.clone());

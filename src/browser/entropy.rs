@@ -5,7 +5,13 @@ use crate::core::key::RandomBits;
 
 /// 128 fresh random bits.
 pub fn draw() -> Result<RandomBits, Error> {
-    let mut bits = [0; 16];
-    getrandom::fill(&mut bits).map_err(|_| Error::new(ErrorCode::EntropyUnavailable))?;
-    Ok(RandomBits(bits))
+    draw_two().map(|(bits, _)| bits)
+}
+
+/// Twice as many, in one call of the platform.
+pub fn draw_two() -> Result<(RandomBits, RandomBits), Error> {
+    let mut bits = [[0; 16]; 2];
+    getrandom::fill(bits.as_flattened_mut()).map_err(|_| Error::new(ErrorCode::EntropyUnavailable))?;
+    let [one, other] = bits;
+    Ok((RandomBits(one), RandomBits(other)))
 }

@@ -67,6 +67,11 @@ impl Drivers {
         replayed
     }
 
+    /// The only one, as nearly always.
+    pub(super) fn only(&self) -> Option<&Rc<Driver<Face>>> {
+        Some(&self.newest).filter(|_| self.others.is_empty())
+    }
+
     /// The one that new intents go to.
     pub(super) fn newest(&self) -> &Rc<Driver<Face>> {
         &self.newest

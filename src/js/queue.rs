@@ -20,7 +20,7 @@ use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{ADOPT_MAX, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
-use crate::core::submission::{self, adoption, scope_hash};
+use crate::core::submission::{self, Submission, adoption, scope_hash};
 use crate::core::time::{Moment, Stamp};
 use crate::ledger::store::Store;
 
@@ -48,12 +48,16 @@ impl RawQueue {
     /// whose body is no text.
     pub fn submit(&self, submission: String, bytes: Option<Vec<u8>>) -> Promise {
         let submission = options::submission(&submission, bytes, &self.base_url);
+        // In this very task, where nobody else can know the reference.
+        if let Some(driver) = self.drivers.only() {
+            let submitted = self.alive().and(submission).and_then(|submission| submit(driver, submission));
+            return submitted.unwrap_or_else(|error| Promise::reject(&self.plain(&error)));
+        }
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
             let submission = submission?;
             let driver = drivers.of_reference(&submission).await?;
-            let (promise, done) = promised(&driver);
-            driver.submit(submission, done).map(|()| promise.into())
+            submit(&driver, submission).map(JsValue::from)
         }))
     }
 
@@ -224,6 +228,12 @@ impl RawQueue {
     fn plain(&self, error: &Error) -> JsValue {
         errors::plain(error, &self.drivers.newest().stamp())
     }
+}
+
+/// A promise of what became of a submission.
+fn submit(driver: &Rc<Driver<Face>>, submission: Submission) -> Result<Promise, Error> {
+    let (promise, done) = promised(driver);
+    driver.submit(submission, done).map(|()| promise)
 }
 
 /// Asks for a change; a promise, as a value, of what it did.

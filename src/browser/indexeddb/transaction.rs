@@ -54,7 +54,6 @@ pub(super) async fn run(
         work: work.clone(),
         overlay: RefCell::new(Overlay::default()),
         waiting: RefCell::new(Vec::new()),
-        pending: Cell::new(0),
         on_read: RefCell::new(None),
         outcome: RefCell::new(None),
     });
@@ -88,7 +87,6 @@ struct Session {
     work: Rc<Work>,
     overlay: RefCell<Overlay>,
     waiting: RefCell<Vec<(RecordKey, IdbRequest)>>,
-    pending: Cell<usize>,
     on_read: RefCell<Option<Closure<dyn FnMut()>>>,
     outcome: RefCell<Option<Result<Transacted, StoreError>>>,
 }
@@ -98,7 +96,7 @@ impl Session {
         let session = Rc::downgrade(self);
         let on_read = Closure::new(move || {
             if let Some(session) = session.upgrade() {
-                session.one_read();
+                session.all_read();
             }
         });
         *self.on_read.borrow_mut() = Some(on_read);
@@ -118,23 +116,19 @@ impl Session {
     }
 
     fn read(&self, keys: Vec<RecordKey>) {
-        self.pending.set(keys.len());
         let mut waiting = Vec::with_capacity(keys.len());
         for key in keys {
             let Some(request) = request(&self.transaction, &key) else { return self.give_up(StoreError::Aborted) };
-            if let Some(on_read) = self.on_read.borrow().as_ref() {
-                request.set_onsuccess(Some(on_read.as_ref().unchecked_ref()));
-            }
             waiting.push((key, request));
+        }
+        // Requests are answered in their order (Indexed Database API 3.0, section 2.7.1): the last one's word is enough.
+        if let Some(((_, last), on_read)) = waiting.last().zip(self.on_read.borrow().as_ref()) {
+            last.set_onsuccess(Some(on_read.as_ref().unchecked_ref()));
         }
         *self.waiting.borrow_mut() = waiting;
     }
 
-    fn one_read(&self) {
-        self.pending.set(self.pending.get().saturating_sub(1));
-        if self.pending.get() > 0 {
-            return;
-        }
+    fn all_read(&self) {
         for (key, request) in self.waiting.take() {
             let Ok(row) = request.result() else { return self.give_up(StoreError::Aborted) };
             let versioned = decode(&key, &row);

@@ -118,6 +118,8 @@ fn firefox_preferences() -> Value {
         "browser.sessionstore.resume_from_crash": false,
         // An Idempotency-Key of the browser's own for every POST that has none (hazard N10): ours must be there, and win.
         "network.http.idempotencyKey.enabled": true,
+        // A disk of so many KiB; an origin gets 10 MiB of it.
+        "dom.quotaManager.temporaryStorage.fixedLimit": 50 * 1024,
         "toolkit.startup.max_resumed_crashes": -1,
     })
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::crashes::{charged_without_answer, is_finished_with_the_same_key, options};
 use crate::workers::decide_and_drain_at_once;
-use crate::{charged_once, payment};
+use crate::{charged_once, payment, untouched};
 
 macro_rules! cases {
     ($engine:ident in $module:ident: $($case:ident)*) => {
@@ -45,6 +45,7 @@ in_every_engine! {
     s6_a_page_and_the_service_worker_decide_and_drain_at_once
 }
 
+cases!(Firefox in firefox_alone: i2_a_full_origin_refuses_new_work_and_keeps_what_it_has);
 cases!(WebKitGtk in webkitgtk_alone: i7_a_page_whose_way_to_the_ledger_is_lost_submits_and_sends);
 
 async fn a_browser_killed_between_charge_and_answer(mut bench: Bench) -> Result<()> {
@@ -165,4 +166,56 @@ async fn a_page_and_its_worker_decide_and_drain_at_once(bench: Bench) -> Result<
 
 async fn s6_a_page_and_the_service_worker_decide_and_drain_at_once(bench: Bench) -> Result<()> {
     decide_and_drain_at_once(bench, Kind::Service).await
+}
+
+/// The browser's own quota: request success, then an abort (hazards I2, I14). Nothing of what is refused is stored or sent;
+/// what was stored before goes on once there is room.
+async fn i2_a_full_origin_refuses_new_work_and_keeps_what_it_has(bench: Bench) -> Result<()> {
+    let page = bench.page_with(json!({ "authorize": "never" })).await?;
+    let kept = page.submit(payment("order-841")).await?.intent;
+    let fill = "const open = () => new Promise((done, fail) => {
+            const request = indexedDB.open('filler', 1);
+            request.onupgradeneeded = () => request.result.createObjectStore('bytes', { autoIncrement: true });
+            request.onsuccess = () => done(request.result);
+            request.onerror = () => fail(request.error);
+        });
+        // Bytes that no compression shortens, in ever smaller chunks, until not even a small one fits. A handle that has met
+        // the quota is good for nothing more (measured).
+        const put = (filler, size) => new Promise((done) => {
+            const transaction = filler.transaction('bytes', 'readwrite');
+            const bytes = new Uint8Array(size);
+            for (let at = 0; at < size; at += 65536) crypto.getRandomValues(bytes.subarray(at, Math.min(size, at + 65536)));
+            transaction.objectStore('bytes').put(bytes);
+            transaction.oncomplete = () => done(true);
+            transaction.onabort = () => done(false);
+        });
+        let chunks = 0;
+        for (let size = 1 << 20; size >= 1 << 10; size >>= 1) {
+            const filler = await open();
+            while (chunks < 200 && (await put(filler, size))) chunks += 1;
+            filler.close();
+        }
+        window.empty = () => new Promise((done, fail) => {
+            const request = indexedDB.deleteDatabase('filler');
+            request.onsuccess = () => done();
+            request.onerror = () => fail(request.error);
+        });
+        return chunks;";
+    let chunks: u32 = page.call(fill, json!([])).await?;
+    assert!((5..200).contains(&chunks), "the quota was met: {chunks}");
+    let mut large = payment("order-842");
+    large["request"]["body"] = json!("x".repeat(200_000));
+    let refused = page.failure("return app.submit(args[0])", json!([large])).await?;
+    assert_eq!(refused.code.as_deref(), Some("storage_failed"), "{refused:?}");
+    let references: Vec<_> = page.intents().await?.into_iter().filter_map(|intent| intent.reference).collect();
+    assert_eq!(references, ["order-841"], "nothing of it is stored");
+    assert_eq!(bench.shop.ledger()?.tally(), untouched(0));
+
+    page.call::<()>("await window.empty()", json!([])).await?;
+    let mut page = page;
+    page.load_again(json!({})).await?;
+    assert_eq!(page.settled(&kept.id).await?.kind, "succeeded");
+    let again = page.submit(large).await?;
+    assert!(again.created);
+    Ok(())
 }

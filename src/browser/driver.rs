@@ -1,8 +1,7 @@
 //! The driver: one loop a realm. Feeds inputs to the engine, does what it asks, waits. It decides nothing.
 
-use core::future::poll_fn;
-use core::pin::pin;
-use core::task::Poll;
+mod reading;
+
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
@@ -20,17 +19,15 @@ use crate::core::change::{Applied, Change, ContractSnapshot, Replace, Submit};
 use crate::core::contract::{Answer, Finding, Observation};
 use crate::core::effect::{Effect, Outgoing};
 use crate::core::engine::{Engine, Settings};
-use crate::core::error::{Error, ErrorCode};
+use crate::core::error::Error;
 use crate::core::input::{Authorized, CommitError, DuePage, Input, Lock, Prepared, Ticket, Wake};
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, RealmId, ScopeHash};
 use crate::core::map::SortedMap;
-use crate::core::reach::OriginRecord;
-use crate::core::record::{Record, RecordKey, ReferenceName, Versioned};
 use crate::core::shared::Shared;
 use crate::core::submission::{Destinations, Submission, SubmitContext};
-use crate::core::time::{LedgerClock, Readings, Stamp};
-use crate::ledger::store::{Store, StoreError, commit_batch};
+use crate::core::time::{Readings, Stamp};
+use crate::ledger::store::{Store, commit_batch};
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
 
@@ -94,9 +91,6 @@ pub struct News {
     pub durable: bool,
     pub answer: Option<Answer>,
 }
-
-/// The ledger's clock, and what it knows of origins.
-type Remembered = (Result<Option<LedgerClock>, Error>, Vec<(Rc<str>, Shared<OriginRecord>)>);
 
 /// A caller's answer.
 pub type Done = Box<dyn FnOnce(Result<Applied, CommitError>)>;
@@ -242,44 +236,6 @@ impl<A: App + 'static> Driver<A> {
     /// Could anybody here find out what became of it: the app, or the contract it was made under?
     pub fn can_reconcile(&self, intent: &IntentRecord) -> bool {
         self.opening.can_reconcile || intent.has_lookup
-    }
-
-    /// The intent with that id, if it is one of this scope.
-    pub async fn find(&self, intent: &IntentId) -> Result<Option<Shared<IntentRecord>>, Error> {
-        Ok(self.look(intent).await?.0)
-    }
-
-    /// Does the ledger know an intent of that reference?
-    pub async fn knows(&self, operation: &str, reference: &str) -> Result<bool, Error> {
-        let name = ReferenceName::new(&self.opening.scope, operation, reference);
-        let found = self.read(&RecordKey::Reference(name)).await;
-        found.map(|versioned| versioned.record.is_some()).map_err(|()| ErrorCode::LedgerUnreadable.into())
-    }
-
-    /// As [`find`](Self::find), and what the ledger's clock says beside it.
-    async fn look(&self, intent: &IntentId) -> Result<(Option<Shared<IntentRecord>>, Option<LedgerClock>), Error> {
-        let keys = [RecordKey::Intent(intent.clone()), RecordKey::Clock];
-        let found = self.store.read(&keys).await.map_err(|_| Error::new(ErrorCode::LedgerUnreadable))?;
-        let mut found = found.into_iter().map(|versioned| versioned.record);
-        let intent = match found.next().flatten() {
-            Some(Record::Intent(record)) => Some(record).filter(|record| record.scope == self.opening.scope),
-            Some(Record::Undecodable) => return Err(ErrorCode::LedgerUnreadable.into()),
-            _ => None,
-        };
-        // A clock that cannot be read says nothing of the intent.
-        let clock = match found.next().flatten() {
-            Some(Record::Clock(clock)) => Some(clock),
-            _ => None,
-        };
-        Ok((intent, clock))
-    }
-
-    /// The answer kept with an intent.
-    pub async fn answer(&self, intent: &IntentId) -> Option<Answer> {
-        match self.read(&RecordKey::Payload(intent.clone())).await.ok()?.record? {
-            Record::Payload(payload) => payload.answer.as_ref().map(|(_, answer)| answer.clone()),
-            _ => None,
-        }
     }
 
     /// Stops this realm: nothing new is sent; what is on the wire is still recorded.
@@ -445,63 +401,6 @@ impl<A: App + 'static> Driver<A> {
             None => None,
         };
         landed.told(decoded)
-    }
-
-    /// A page, and beside it what the ledger [remembers](Self::remembered): both are asked for at once, since each would
-    /// wait for the writes before it.
-    async fn beside(
-        &self,
-        page: impl Future<Output = Result<DuePage, StoreError>>,
-    ) -> (Result<DuePage, StoreError>, Remembered) {
-        let (mut page, mut remembered) = (pin!(page), pin!(self.remembered()));
-        let (mut found, mut beside) = (None, None);
-        poll_fn(|context| {
-            if found.is_none()
-                && let Poll::Ready(ready) = page.as_mut().poll(context)
-            {
-                found = Some(ready);
-            }
-            if beside.is_none()
-                && let Poll::Ready(ready) = remembered.as_mut().poll(context)
-            {
-                beside = Some(ready);
-            }
-            match (found.take(), beside.take()) {
-                (Some(page), Some(remembered)) => Poll::Ready((page, remembered)),
-                (page, remembered) => {
-                    (found, beside) = (page, remembered);
-                    Poll::Pending
-                }
-            }
-        })
-        .await
-    }
-
-    /// The ledger's clock, `None` in a ledger that has none yet; and what it knows of the queue's origins, nothing where
-    /// that cannot be read.
-    async fn remembered(&self) -> Remembered {
-        let origins = &self.opening.origins;
-        let mut keys = vec![RecordKey::Clock];
-        keys.extend(origins.iter().cloned().map(RecordKey::Origin));
-        let Ok(found) = self.store.read(&keys).await else {
-            return (Err(ErrorCode::LedgerUnreadable.into()), Vec::new());
-        };
-        let mut found = found.into_iter().map(|versioned| versioned.record);
-        let clock = match found.next().flatten() {
-            None => Ok(None),
-            Some(Record::Clock(clock)) => Ok(Some(clock)),
-            Some(_) => Err(ErrorCode::LedgerUnreadable.into()),
-        };
-        let known = origins.iter().zip(found).filter_map(|(origin, record)| match record {
-            Some(Record::Origin(record)) => Some((origin.as_str().into(), record)),
-            _ => None,
-        });
-        (clock, known.collect())
-    }
-
-    async fn read(&self, key: &RecordKey) -> Result<Versioned, ()> {
-        let found = self.store.read(core::slice::from_ref(key)).await;
-        found.ok().and_then(|mut found| found.pop()).ok_or(())
     }
 
     fn listen(self: &Rc<Self>) {

@@ -55,7 +55,8 @@ function recorder() {
   const asked = [];
   const snapshot = { id: 'intent-1', operation: 'pay', reference: 'order-842', state: 'succeeded' };
   const settled = { kind: 'succeeded', intent: snapshot, durable: true, answer: null, replay: 'fresh', evidence: 'reply' };
-  const answers = { settled, submit: { intent: snapshot, created: true, durability: 'strong' } };
+  const stored = { intent: snapshot, created: true, durability: 'strong' };
+  const answers = { settled, submit: stored, replace: stored };
   const raw = new Proxy({}, { get: (_, name) => async (...args) => asked.push([name, ...args]) && (answers[name] ?? snapshot) });
   const queue = new OpenQueue({ ask: (call) => call(raw) }, new News(), null, null, () => false);
   return { asked, queue };

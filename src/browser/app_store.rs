@@ -14,7 +14,7 @@ use crate::core::limits::COMMIT_DEADLINE_MS;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
 use crate::ledger::durability::Durability;
-use crate::ledger::format::{Shelf, pack, unpack};
+use crate::ledger::format::{Shelf, pack_all, unpack};
 use crate::ledger::scan::{self, At};
 use crate::ledger::store::{Store, StoreError};
 
@@ -59,7 +59,7 @@ impl AppStore {
 
 impl Store for AppStore {
     async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError> {
-        let names: Vec<String> = keys.iter().map(name_of).collect();
+        let names: Vec<String> = keys.iter().map(RecordKey::path).collect();
         let texts = self.texts(&names).await?;
         let found = keys.iter().zip(texts).map(|(key, text)| match text {
             Some(text) => unpack(key, &text),
@@ -69,16 +69,11 @@ impl Store for AppStore {
     }
 
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError> {
-        let version = |key: &RecordKey| expected.get(key).copied().unwrap_or_default();
-        let mut rows = Vec::with_capacity(writes.len());
-        for (key, record) in writes.iter() {
-            let text = pack(key, version(key).saturating_add(1), record).ok_or(StoreError::Aborted)?;
-            rows.push((name_of(key), text));
-        }
+        let rows = pack_all(writes, |key| expected.get(key).copied().unwrap_or_default()).ok_or(StoreError::Aborted)?;
         if rows.is_empty() {
             return Ok(());
         }
-        let versions: Vec<(String, u64)> = expected.iter().map(|(key, version)| (name_of(key), *version)).collect();
+        let versions: Vec<(String, u64)> = expected.iter().map(|(key, version)| (key.path(), *version)).collect();
         let asked = Array::of2(&json(&versions), &json(&rows));
         let answer = call(Some(self.commit.clone()), asked, COMMIT_DEADLINE_MS).await;
         match answer.and_then(|answer| answer.as_bool()) {
@@ -109,10 +104,6 @@ impl AppStore {
         let is_in = found.iter().zip(rows).all(|(found, (_, text))| found.as_ref() == Some(text));
         if is_in { Ok(()) } else { Err(StoreError::Unknown) }
     }
-}
-
-fn name_of(key: &RecordKey) -> String {
-    [key.shelf().name(), "/", &key.name()].concat()
 }
 
 fn json<T: ToJson + ?Sized>(value: &T) -> JsValue {

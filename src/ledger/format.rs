@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::core::intent::IntentRecord;
 use crate::core::json::{FromJson, from_stored, json, to_text};
-use crate::core::record::{Record, RecordKey, Versioned};
+use crate::core::record::{Record, RecordKey, Versioned, Writes};
 
 /// The format that this build writes. A record of another format is kept and not read.
 pub const FORMAT: u32 = 1;
@@ -44,6 +44,11 @@ impl RecordKey {
             Self::Contract(_) => Shelf::Contracts,
             Self::Clock | Self::Counters(_) | Self::Reference(_) | Self::Lane(_) | Self::Origin(_) => Shelf::Meta,
         }
+    }
+
+    /// Its name where there are no shelves.
+    pub fn path(&self) -> String {
+        [self.shelf().name(), "/", &self.name()].concat()
     }
 
     /// Its name on that shelf. Journal entries of one intent sort in their order.
@@ -184,9 +189,16 @@ struct Packed {
 json!(struct Packed { v, version, checksum, record });
 
 /// What a tier without columns keeps under a record's name. `None`: a record that was not read is not written.
-pub fn pack(key: &RecordKey, version: u64, record: &Record) -> Option<String> {
+fn pack(key: &RecordKey, version: u64, record: &Record) -> Option<String> {
     let Row { v, version, checksum, record, .. } = Row::new(key, version, record)?;
     Some(to_text(&Packed { v, version, checksum, record }))
+}
+
+/// The rows of a transaction, by [`RecordKey::path`], each a version later than `version` says; as [`pack`].
+pub fn pack_all(writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Option<Vec<(String, String)>> {
+    let row =
+        |(key, record): (&RecordKey, &Record)| Some((key.path(), pack(key, version(key).saturating_add(1), record)?));
+    writes.iter().map(row).collect()
 }
 
 /// What was found under a key, from what [`pack`] made of it. Text that is none of that is [`Record::Undecodable`].

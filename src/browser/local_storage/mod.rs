@@ -26,7 +26,7 @@ use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Versione
 use crate::core::shared::Shared;
 use crate::core::time::{Moment, Readings};
 use crate::ledger::batch::{Decided, decide};
-use crate::ledger::format::{Shelf, pack, unpack};
+use crate::ledger::format::{Shelf, pack_all, unpack};
 use crate::ledger::scan::{self, At};
 use crate::ledger::store::{Store, StoreError, Transacted};
 
@@ -83,10 +83,6 @@ impl LocalStorage {
         [&*self.prefix, name].concat()
     }
 
-    fn name_of(&self, key: &RecordKey) -> String {
-        [&self.prefix, key.shelf().name(), "/", &key.name()].concat()
-    }
-
     /// What is written and not yet under its names.
     fn log(&self) -> Result<Rows, StoreError> {
         match self.get(&self.name(LOG))? {
@@ -96,7 +92,7 @@ impl LocalStorage {
     }
 
     fn record(&self, key: &RecordKey, log: &Rows) -> Result<Versioned, StoreError> {
-        let name = self.name_of(key);
+        let name = self.name(&key.path());
         let text = match log.iter().find(|(logged, _)| *logged == name) {
             Some((_, text)) => Some(text.clone()),
             None => self.get(&name)?,
@@ -192,11 +188,8 @@ impl LocalStorage {
     }
 
     fn write(&self, writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Result<(), StoreError> {
-        let mut rows = Rows::with_capacity(writes.len());
-        for (key, record) in writes.iter() {
-            let text = pack(key, version(key).saturating_add(1), record).ok_or(StoreError::Aborted)?;
-            rows.push((self.name_of(key), text));
-        }
+        let mut rows: Rows = pack_all(writes, &version).ok_or(StoreError::Aborted)?;
+        rows.iter_mut().for_each(|(name, _)| *name = self.name(name));
         if rows.is_empty() {
             return Ok(());
         }

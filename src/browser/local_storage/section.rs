@@ -1,6 +1,6 @@
 //! One synchronous task under an exclusive Web Lock (P6.3).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
@@ -71,11 +71,11 @@ async fn enter(name: &str, work: &Section, steal: bool) -> Entered {
         drop(granted);
         over.resolve(&JsValue::UNDEFINED);
     }));
-    let waited = Rc::new(RefCell::new(false));
+    let waited = Rc::new(Cell::new(false));
     let patience = {
         let (waited, abort) = (waited.clone(), abort.clone());
         Timeout::new(2 * SECTION_DEADLINE_MS, move || {
-            *waited.borrow_mut() = true;
+            waited.set(true);
             abort.iter().for_each(AbortController::abort);
         })
     };
@@ -84,7 +84,7 @@ async fn enter(name: &str, work: &Section, steal: bool) -> Entered {
     // Of no effect on a lock that was granted; the face forgets what is aborted.
     abort.iter().for_each(AbortController::abort);
     let entered = entered.borrow_mut().take();
-    entered.unwrap_or(if *waited.borrow() { Entered::Waiting } else { Entered::Refused })
+    entered.unwrap_or(if waited.get() { Entered::Waiting } else { Entered::Refused })
 }
 
 /// By whichever clock saw more: a monotonic one may stand still while the device sleeps.

@@ -36,6 +36,7 @@ use anyhow::Result;
 use e2e::bench::Bench;
 use e2e::eventually;
 use e2e::ledger::Tally;
+use e2e::told::Settled;
 use serde_json::{Value, json};
 
 /// Decisions that several realms make at the same time: twice what one of them sends at once.
@@ -58,6 +59,15 @@ fn payment_with(order: &str, card: &str) -> Value {
 /// One charge by one run of the handler, however many requests it took.
 const fn charged_once(wire: i64) -> Tally {
     Tally { effects: 1, executions: 1, wire }
+}
+
+/// The answer was lost once: paid once, and replayed to the same key.
+fn paid_once_over_a_lost_answer(bench: &Bench, settled: &Settled) -> Result<()> {
+    assert_eq!((settled.kind.as_str(), settled.replay.as_deref()), ("succeeded", Some("replayed")));
+    let ledger = bench.shop.ledger()?;
+    assert_eq!(ledger.tally(), charged_once(2));
+    ledger.assert_one_key_per_intent(&[&settled.intent]);
+    Ok(())
 }
 
 /// No charge and no run of the handler.

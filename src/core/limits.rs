@@ -62,6 +62,8 @@ pub const UNCLEAR_REPEATS_MAX: u32 = 5;
 
 /// Changes that share one transaction.
 pub const COMMIT_BATCH_MAX: usize = 1024;
+/// Records shared by many intents that a transaction asks for because the one before it read them.
+pub const USUAL_RECORDS_MAX: usize = 16;
 /// Optimistic tries of one batch against a store that reports conflicts.
 pub const COMMIT_CONFLICTS_MAX: usize = 16;
 /// How long a transaction may stay silent before its handle is given up and its fate re-read (P1.2).
@@ -83,7 +85,7 @@ pub const WEAK_MAX_CHARS: usize = 2 * 1024 * 1024;
 /// Times the facts of one attempt are offered to a ledger that refuses them.
 pub const RECORD_TRIES_MAX: u32 = 12;
 
-/// Attempts that one realm runs at the same time.
+/// Attempts that one realm runs at the same time, those aside whose answer is being recorded; of these, as many again.
 pub const RUNS_MAX: usize = 8;
 /// Runs of any kind that one realm begins within [`MINUTE_MS`]; what is due beyond it waits. No storm of retries is denser, and
 /// a customer's work of a day offline is done in one go.

@@ -28,6 +28,13 @@ pub enum RecordKey {
     Origin(String),
 }
 
+impl RecordKey {
+    /// Whether many intents share its record.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, Self::Clock | Self::Counters(_) | Self::Contract(_) | Self::Origin(_))
+    }
+}
+
 /// Scope, operation and reference as one string. Operations and references hold no control character, so no two
 /// triples share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -214,6 +221,16 @@ impl Overlay {
     /// Takes in what the store holds under a key.
     pub fn insert(&mut self, key: RecordKey, versioned: Versioned) {
         self.read.insert(key, versioned);
+    }
+
+    /// Whether nothing was taken in yet.
+    pub fn is_unread(&self) -> bool {
+        self.read.is_empty()
+    }
+
+    /// The keys taken in whose records many intents share.
+    pub fn shared_keys(&self) -> impl Iterator<Item = &RecordKey> {
+        self.read.keys().filter(|key| key.is_shared())
     }
 
     /// The record under a key; `None` where there is none. [`Stop::Unread`] if the store was not asked yet.

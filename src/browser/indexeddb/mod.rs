@@ -36,6 +36,7 @@ use crate::ledger::store::{Store, StoreError, Transacted};
 pub struct IndexedDb {
     name: String,
     handle: Rc<RefCell<Option<Rc<Handle>>>>,
+    usual: transaction::Usual,
     durability: Rc<Cell<Durability>>,
     /// Settles when a page that may be frozen goes on.
     suspended: RefCell<Option<Rc<Deferred>>>,
@@ -63,6 +64,7 @@ impl IndexedDb {
         let store = Self {
             name: name.to_owned(),
             handle: Rc::new(RefCell::new(None)),
+            usual: transaction::Usual::default(),
             durability: Rc::new(Cell::new(Durability::StrongRelaxed)),
             suspended: RefCell::default(),
         };
@@ -215,7 +217,7 @@ impl IndexedDb {
         let mut last = StoreError::Unreadable;
         for _ in 0..2 {
             let Ok(handle) = self.usable().await else { break };
-            last = match transaction::run(&handle.database, &work, &self.durability).await {
+            last = match transaction::run(&handle.database, &work, &self.usual, &self.durability).await {
                 Ok(transacted) => return Ok(transacted),
                 Err(transaction::Failure::Store(StoreError::Conflict)) => return Err(StoreError::Conflict),
                 // What a second try fails of says nothing of the first one.

@@ -14,7 +14,7 @@ use web_sys::{IdbDatabase, IdbRequest, IdbTransaction};
 use crate::browser::codec::{decode, encode};
 use crate::browser::sys::{Deferred, DurableTransaction, begin_transaction, object};
 use crate::core::change::Change;
-use crate::core::limits::COMMIT_DEADLINE_MS;
+use crate::core::limits::{COMMIT_DEADLINE_MS, USUAL_RECORDS_MAX};
 use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Writes};
 use crate::core::time::Readings;
 use crate::ledger::batch::{Decided, decide};
@@ -39,10 +39,15 @@ pub(super) enum Failure {
     Store(StoreError),
 }
 
+/// The records that the last decision shared with others: the next one most likely reads them too. Asked for at once, they
+/// spare it a second round of reads.
+pub(super) type Usual = Rc<RefCell<Vec<RecordKey>>>;
+
 /// Runs one transaction to its `complete`.
 pub(super) async fn run(
     database: &IdbDatabase,
     work: &Rc<Work>,
+    usual: &Usual,
     durability: &Rc<Cell<Durability>>,
 ) -> Result<Transacted, Failure> {
     let transaction = begin(database).map_err(|_| Failure::NotStarted)?;
@@ -52,6 +57,7 @@ pub(super) async fn run(
     let session = Rc::new(Session {
         transaction: transaction.clone().unchecked_into(),
         work: work.clone(),
+        usual: usual.clone(),
         overlay: RefCell::new(Overlay::default()),
         waiting: RefCell::new(Vec::new()),
         on_read: RefCell::new(None),
@@ -85,6 +91,7 @@ fn begin(database: &IdbDatabase) -> Result<DurableTransaction, JsValue> {
 struct Session {
     transaction: IdbTransaction,
     work: Rc<Work>,
+    usual: Usual,
     overlay: RefCell<Overlay>,
     waiting: RefCell<Vec<(RecordKey, IdbRequest)>>,
     on_read: RefCell<Option<Closure<dyn FnMut()>>>,
@@ -143,8 +150,9 @@ impl Session {
             Work::Decide { changes, readings } => {
                 let mut overlay = self.overlay.borrow_mut();
                 match decide(&mut overlay, changes, readings()) {
-                    Err(unread) => self.read(unread),
+                    Err(unread) => self.read(self.with_usual(unread, &overlay)),
                     Ok(Decided { results, clock }) => {
+                        *self.usual.borrow_mut() = overlay.shared_keys().take(USUAL_RECORDS_MAX).cloned().collect();
                         if self.write(&overlay, overlay.writes()) {
                             *self.outcome.borrow_mut() = Some(Ok(Transacted { results, clock }));
                         }
@@ -162,6 +170,16 @@ impl Session {
             }
             Work::Probe { .. } => {}
         }
+    }
+
+    /// What is unread, and with the first of it what is usual.
+    fn with_usual(&self, mut unread: Vec<RecordKey>, overlay: &Overlay) -> Vec<RecordKey> {
+        if overlay.is_unread() {
+            let usual = self.usual.borrow();
+            let more: Vec<_> = usual.iter().filter(|key| !unread.contains(key)).cloned().collect();
+            unread.extend(more);
+        }
+        unread
     }
 
     /// Puts every written record on its shelf. Journal entries are new by their name; the others know the version

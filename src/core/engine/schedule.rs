@@ -48,7 +48,14 @@ impl Schedule {
 impl Engine {
     pub(super) fn has_room(&self) -> bool {
         let paced = self.pace_ends_at_ms().is_some();
-        self.runs.len() < RUNS_MAX && !paced && !self.suspended && self.started
+        !self.is_full() && !paced && !self.suspended && self.started
+    }
+
+    /// Whether as many attempts are under way as may be. One that has its answer waits only for the ledger, and the next claim
+    /// shares that transaction; as many again may do so.
+    fn is_full(&self) -> bool {
+        let answered = self.runs.values().filter(|run| run.unrecorded().is_some()).count();
+        self.runs.len().saturating_sub(answered.min(RUNS_MAX)) >= RUNS_MAX
     }
 
     /// When this realm may begin another run, by the monotonic clock; `None`: now.
@@ -159,7 +166,7 @@ impl Engine {
     /// Starts what the ledger calls due, or leaves it for when a run has ended.
     pub(super) fn start_or_pass_over(&mut self, intent: &Shared<IntentRecord>) -> bool {
         self.backlog.retain(|waiting| waiting.id != intent.id);
-        let full = self.runs.len() >= RUNS_MAX && !self.runs.contains_key(&intent.id);
+        let full = self.is_full() && !self.runs.contains_key(&intent.id);
         if full && self.backlog.len() < DUE_PAGE_MAX as usize {
             self.backlog.push(intent.clone());
             return false;

@@ -1,6 +1,7 @@
 //! The one way in, for people and CI: `cargo xtask <command>`.
 
 mod bench;
+mod bill;
 mod browser;
 mod chaos;
 mod compress;
@@ -8,12 +9,14 @@ mod consumer;
 mod contracts;
 mod counts;
 mod demo;
+mod deny;
 mod glue;
 mod inline;
 mod module;
 mod names;
 mod package;
 mod process;
+mod reproduce;
 mod setup;
 mod sim;
 mod size;
@@ -56,6 +59,8 @@ cargo xtask <command>
   chaos [--kills N] [--browser E] [--seed N] [--break new-key]
                          several tabs, and SIGKILL for the browser, a page's process or the server; then every intent
                          that was acknowledged is compared with the server's file
+  reproduce              build the package in two folders, and compare every byte
+  deny                   licences, sources, bans and advisories of all crates, by cargo-deny
   ci                     what CI runs: the same as `test`
   wasm-test-runner ...   cargo's runner for wasm32 tests (cargo calls it); WASM_TEST_ENGINE names an engine as above
 ";
@@ -69,6 +74,8 @@ enum Command {
     Demo(demo::Options),
     Bench,
     Chaos(chaos::Options),
+    Reproduce,
+    Deny,
     Sim { args: Vec<OsString> },
     Traces(traces::Lives),
     WasmTestRunner { args: Vec<OsString> },
@@ -101,6 +108,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
         Command::Bench => return bench::run(&Workspace::find()?),
         Command::Chaos(options) => return chaos::run(&Workspace::find()?, &options),
+        Command::Reproduce => reproduce::run(&Workspace::find()?)?,
+        Command::Deny => deny::run(&Workspace::find()?)?,
         Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
         Command::Traces(lives) => return traces::run(&Workspace::find()?, lives),
         Command::WasmTestRunner { args } => return browser::run_wasm_tests(args),
@@ -124,6 +133,8 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "demo" => Command::Demo(parse_demo(&mut parser)?),
         "bench" => Command::Bench,
         "chaos" => Command::Chaos(parse_chaos(&mut parser)?),
+        "reproduce" => Command::Reproduce,
+        "deny" => Command::Deny,
         "sim" => parse_sim(parser.raw_args()?.collect())?,
         "wasm-test-runner" => Command::WasmTestRunner { args: parser.raw_args()?.collect() },
         _ => bail!("there is no command `{name}`: run `cargo xtask help` for the list"),

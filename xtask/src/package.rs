@@ -13,7 +13,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::module::{Source, check_names_no_folder, compile, optimise, source_folders};
 use crate::names::Names;
 use crate::workspace::Workspace;
-use crate::{contracts, glue, inline, names, process};
+use crate::{bill, contracts, glue, inline, names, process};
 
 const CRATE: &str = "intento";
 
@@ -72,6 +72,7 @@ fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()
     compile_face(workspace, stage)?;
     step("write the manifest");
     copy_documents(workspace, stage)?;
+    bill::write(workspace, stage)?;
     write_manifest(workspace, stage)
 }
 

@@ -1,5 +1,6 @@
 //! Everything a build needs beyond Rust and Node. Quick when there is nothing to do.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,6 +54,25 @@ pub(crate) fn add_component(workspace: &Workspace, subcommand: &str, component: 
             "check the network, or install that component the way this Rust was installed",
         )
     })
+}
+
+/// Builds a program from crates.io, unoptimised, unless it is built already, and returns its path.
+pub(crate) fn build_tool(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
+    let program = built_tool(workspace, name);
+    if !program.is_file() {
+        process::timed(&format!("building {name}"), || {
+            let mut cargo = process::cargo(&workspace.root);
+            cargo.args(["install", name, "--version", version, "--locked", "--debug", "--quiet", "--root"]);
+            cargo.arg(workspace.tools().join(name));
+            process::run(&mut cargo, &format!("check the network, or install {name} and put it on PATH"))
+        })?;
+    }
+    Ok(program)
+}
+
+/// Where [`build_tool`] puts it.
+pub(crate) fn built_tool(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.tools().join(name).join("bin").join(name).with_extension(env::consts::EXE_EXTENSION)
 }
 
 /// `npm ci`, unless the installed tools are those of the lock file.

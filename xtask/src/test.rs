@@ -12,7 +12,7 @@ use crate::browser::{ENGINE_VARIABLE, Engine};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, chaos, consumer, package, process, setup, sim, size, traces, vectors};
+use crate::{browser, chaos, consumer, deny, package, process, reproduce, setup, sim, size, traces, vectors};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,6 +230,8 @@ const QUICK: &[Stage] = &[
 
 /// In their place in a full run.
 const FULL: &[Stage] = &[
+    Stage { title: "licences, sources, bans", part: None, needs: &[], must_count: true, run: deny::test },
+    Stage { title: "built twice, the same", part: None, needs: &[], must_count: true, run: reproduce::test },
     Stage {
         title: "end to end in Firefox",
         part: Some(Part::E2e),

@@ -7,6 +7,9 @@ pub(crate) const RUST_FLOOR: (u32, u32) = (1, 95);
 /// Node's floor, the same as the package's: from here on `require()` takes ES modules.
 pub(crate) const NODE_FLOOR: (u32, u32) = (20, 19);
 
+/// Built from crates.io where `cargo xtask deny` is run first.
+pub(crate) const CARGO_DENY_VERSION: &str = "=0.20.2";
+
 /// Mozilla's driver for Firefox, which is built from crates.io where there is none.
 pub(crate) const GECKODRIVER_VERSION: &str = "=0.37.1";
 

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 
 use super::Engine;
 use crate::process;
+use crate::setup;
 use crate::versions::GECKODRIVER_VERSION;
 use crate::workspace::Workspace;
 
@@ -30,7 +31,7 @@ pub(crate) fn set_up(workspace: &Workspace, engine: Engine) -> Result<()> {
         install(engine, &missing)?;
     }
     if engine == Engine::Firefox && find_driver(workspace, engine).is_none() {
-        build_geckodriver(workspace)?;
+        setup::build_tool(workspace, "geckodriver", GECKODRIVER_VERSION)?;
     }
     Ok(())
 }
@@ -43,7 +44,7 @@ pub(super) fn find_driver(workspace: &Workspace, engine: Engine) -> Option<PathB
     match engine {
         Engine::Chromium => find(&["chromedriver"]),
         Engine::Firefox => {
-            let built = geckodriver_root(workspace).join("bin/geckodriver").with_extension(env::consts::EXE_EXTENSION);
+            let built = setup::built_tool(workspace, "geckodriver");
             find(&["geckodriver"]).or(Some(built).filter(|file| file.is_file()))
         }
         Engine::WebKitGtk => find(&["WebKitWebDriver"]),
@@ -132,20 +133,6 @@ fn apt_get() -> Option<fn() -> Command> {
 
 fn is_root() -> bool {
     process::capture(Command::new("id").arg("-u"), "install `id`").is_ok_and(|id| id.trim() == "0")
-}
-
-/// From crates.io, unoptimised: it only passes messages on.
-fn build_geckodriver(workspace: &Workspace) -> Result<()> {
-    process::timed("building geckodriver", || {
-        let mut cargo = process::cargo(&workspace.root);
-        cargo.args(["install", "geckodriver", "--version", GECKODRIVER_VERSION, "--locked", "--debug", "--quiet"]);
-        cargo.arg("--root").arg(geckodriver_root(workspace));
-        process::run(&mut cargo, "check the network, or install a geckodriver and put it on PATH")
-    })
-}
-
-fn geckodriver_root(workspace: &Workspace) -> PathBuf {
-    workspace.tools().join("geckodriver")
 }
 
 pub(super) fn find(names: &[&str]) -> Option<PathBuf> {

@@ -10,10 +10,13 @@ use serde_json::json;
 
 use crate::counts::Counts;
 use crate::workspace::Workspace;
-use crate::{process, setup, test};
+use crate::{process, setup, snippets, test};
 
 /// Compiled, never run; a wrong use is marked `@ts-expect-error`.
 const TYPE_TEST: &str = ".test-d.ts";
+
+/// What the pages' examples take for granted.
+const PRELUDE: &str = "prelude.d.ts";
 
 const NODE_TEST: &str = ".test.mjs";
 
@@ -27,7 +30,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
     fs::create_dir_all(&tests)?;
     install(workspace, &project)?;
     let mut files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
-    files.push(quick_start(&project, &tests)?);
+    files.extend(snippets::write(workspace, &tests)?);
     let mut counts = type_tests(workspace, &project, &select(&files, TYPE_TEST))?;
     counts += node_tests(&project, &select(&files, NODE_TEST))?;
     Ok(counts)
@@ -64,16 +67,6 @@ fn copy_tests(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     Ok(copies)
 }
 
-/// The README's first example, as the package ships it: it must compile as it stands.
-fn quick_start(project: &Path, tests: &Path) -> Result<PathBuf> {
-    let readme = fs::read_to_string(project.join("node_modules/intento/README.md"))?;
-    let example = readme.split("```ts\n").nth(1).and_then(|rest| rest.split("```").next());
-    let example = example.context("README.md has no example in TypeScript")?;
-    let file = tests.join("readme.test-d.ts");
-    fs::write(&file, format!("declare const user: {{ id: string }};\n{example}\nvoid now;\n"))?;
-    Ok(file)
-}
-
 fn select<'a>(files: &'a [PathBuf], suffix: &str) -> Vec<&'a Path> {
     let named = |file: &Path| {
         let name = file.file_name().and_then(OsStr::to_str);
@@ -86,13 +79,15 @@ fn type_tests(workspace: &Workspace, project: &Path, files: &[&Path]) -> Result<
     if files.is_empty() {
         return Ok(Counts::default());
     }
+    let prelude = project.join("test").join(PRELUDE);
+    let included = [files, &[prelude.as_path()]].concat();
     let settings = json!({
         "compilerOptions": {
             "target": "ES2022", "lib": ["ES2022", "DOM"], "types": [], "noEmit": true,
             "module": "NodeNext", "moduleResolution": "NodeNext",
             "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true,
         },
-        "files": files,
+        "files": included,
     });
     let config = project.join("tsconfig.json");
     fs::write(&config, settings.to_string())?;

@@ -20,6 +20,7 @@ mod reproduce;
 mod setup;
 mod sim;
 mod size;
+mod snippets;
 mod test;
 mod traces;
 mod vectors;

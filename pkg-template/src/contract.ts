@@ -2,6 +2,7 @@ import { appError, type IntentoError } from './errors.js';
 
 /** How one server speaks idempotency, as data. Import one from `intento/contracts`, or write one with `defineContract`. */
 export interface Contract {
+  /** Its name, stored with each intent beside a hash of the whole. */
   readonly id: string;
   /** How the key travels. */
   readonly carrier: Carrier;
@@ -17,25 +18,31 @@ export interface Contract {
   readonly marginMs: number;
   /** A header of answers with the moment, in epoch ms, at which the server's window for the key began. */
   readonly windowStart?: { readonly header: string } | null;
+  /** The methods that may carry a key here. */
   readonly methods: readonly ('POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+  /** What a success looks like; a 2xx of another kind is not the server's. */
   readonly success: {
     /** Inclusive ranges within 200 to 299. */
     readonly statuses: readonly (readonly [number, number])[];
     /** Without parameters; `+json` matches every structured suffix. Empty: any. */
     readonly mediaTypes: readonly string[];
+    /** What must hold of the body besides. */
     readonly pointer?: PointerIs | null;
   };
   /** What marks a stored answer that is given again. */
   readonly replay?: { readonly header?: string; readonly values?: readonly string[]; readonly status?: readonly number[] } | null;
+  /** When a refusal settles an intent. */
   readonly refusal: {
     /** `stored`: a refusal with the echo or the marker is conclusive. `by_rule`: only where a rule says so. */
     readonly conclusive: 'stored' | 'by_rule';
+    /** One attempt reaches the server at most once: a refusal that is not stored is then enough for `safeToReplace`. */
     readonly singleDelivery?: boolean;
   };
   /** Statuses from in front of the idempotency layer. They never settle an intent. */
   readonly beforeLayer: readonly number[];
   /** Read in order, before the defaults of RFC 9110. */
   readonly rules?: readonly Rule[];
+  /** Headers in which the server says whether to try again, and with what values. */
   readonly retryHints?: readonly { readonly header: string; readonly retry?: readonly string[]; readonly stop?: readonly string[] }[];
   /** Where the result of a 202 is, if `Location` is not visible. `{key}`, `{reference}`, `{operation}` are filled in. */
   readonly poll?: { readonly path?: string | null } | null;
@@ -45,7 +52,9 @@ export interface Contract {
   readonly [note: string]: unknown;
 }
 
+/** Where the key travels. */
 export interface Carrier {
+  /** `none`: the server knows no key, and nothing is ever sent twice. */
   readonly in: 'header' | 'body' | 'query' | 'path' | 'none';
   /** The header, the JSON pointer into the body, the query's parameter, or the word in braces in the path. */
   readonly name?: string;
@@ -55,24 +64,35 @@ export interface Carrier {
   readonly firstSent?: string | null;
 }
 
+/** What a key looks like. */
 export interface KeyRules {
+  /** `uuid`: version 4, in lower case with hyphens; `hex32`: 32 hex digits; `alphabet`: characters of `alphabet`. */
   readonly format: 'uuid' | 'hex32' | 'alphabet';
+  /** With `alphabet`: the characters, each once. */
   readonly alphabet?: string | null;
+  /** In characters. */
   readonly minLength?: number | null;
+  /** In characters; a key that does not fit is refused, never cut. */
   readonly maxLength?: number | null;
 }
 
 /** A JSON pointer into an answer, and the texts it may hold; none: something other than null. `*` matches all. */
 export interface PointerIs {
+  /** RFC 6901. */
   readonly at: string;
+  /** The value as text; `*` matches all. Absent: anything but null. */
   readonly is?: readonly string[];
 }
 
 /** Every condition that is named must hold. */
 export interface When {
+  /** One of these. */
   readonly status?: readonly number[];
+  /** Whether the answer carries the replay marker. */
   readonly replayed?: boolean | null;
+  /** A header, and the values that it may have; none: it is there. */
   readonly header?: { readonly name: string; readonly is?: readonly string[] } | null;
+  /** What must hold of the body. */
   readonly pointer?: PointerIs | null;
 }
 
@@ -81,8 +101,11 @@ export type Verdict =
   | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited' | 'auth'
   | 'config' | 'retry' | 'uncertain' | 'key_burnt' | 'window_closed' | 'not_the_server';
 
+/** What an answer of some kind means. */
 export interface Rule {
+  /** Which answers. */
   readonly when: When;
+  /** What they are. */
   readonly then: Verdict;
   /** With `rejected`: stored under the key, or a pure function of the request. */
   readonly conclusive?: boolean;
@@ -91,11 +114,13 @@ export interface Rule {
   readonly [note: string]: unknown;
 }
 
+/** How to ask what became of a key, without an effect. */
 export interface Lookup {
   /** `POST` where asking seals the key. */
   readonly method: 'GET' | 'POST';
   /** Null: the intent's own URL. `{key}`, `{reference}`, `{operation}` are filled in. */
   readonly path?: string | null;
+  /** Read in order; an answer that fits none is `unknown`. */
   readonly rules: readonly { readonly when: When; readonly then: 'applied' | 'not_applied' | 'not_found' | 'unknown' }[];
   /** A JSON pointer to the response that the app is to get. */
   readonly responseAt?: string | null;

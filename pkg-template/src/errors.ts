@@ -15,8 +15,11 @@ export type Blame = 'app' | 'platform' | 'storage' | 'intento';
 
 /** The one error class. Branch on `code`; show `remedy` to a developer. Holds neither key nor payload. */
 export class IntentoError extends Error {
+  /** For telling it from other errors, also those of another copy of the package. */
   override readonly name = 'IntentoError';
+  /** Stable: a closed union, listed in docs/errors.md. */
   readonly code: ErrorCode;
+  /** Whose it is to mend. */
   readonly blame: Blame;
   /** What to do, in one sentence. */
   readonly remedy: string;
@@ -27,6 +30,7 @@ export class IntentoError extends Error {
   /** With `reference_conflict` of `adopt`: the other scope's intent. */
   readonly conflicting: IntentSnapshot | null;
 
+  /** @internal */
   constructor(plain: PlainError, cause?: unknown) {
     const where = plain.detail === null ? '' : ` (${plain.detail})`;
     super(`${plain.code}${where}: ${plain.remedy}`, cause === undefined ? undefined : { cause });

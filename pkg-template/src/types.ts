@@ -11,6 +11,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export interface Authorization {
   /** The scope these credentials belong to; another scope than the queue's refuses the attempt. */
   scope: string;
+  /** Sent with this attempt, and stored nowhere. */
   headers?: Record<string, string>;
 }
 
@@ -18,15 +19,19 @@ export interface Authorization {
 export interface Outgoing {
   /** From 1. */
   attempt: number;
+  /** As it will be sent. */
   method: string;
+  /** Absolute. */
   url: string;
   /** Everything that will be sent, key and credentials included. */
   headers: Readonly<Record<string, string>>;
+  /** The frozen bytes; null where there are none. */
   body: string | Uint8Array | null;
 }
 
 /** What `prepare` adds to one attempt. It can replace neither the key nor a header that is there. */
 export interface Prepared {
+  /** Sent with this attempt, and stored nowhere. */
   headers?: Record<string, string>;
   /**
    * In place of the stored body: an envelope around it, say. Where the key travels in the body it must still stand in it,
@@ -45,6 +50,7 @@ export type Finding =
   | { kind: 'not_found' }
   | { kind: 'unknown' };
 
+/** What a queue is opened with. */
 export interface QueueOptions {
   /** Whose intents these are: account, tenant, signed-in user. Stored as a hash. */
   scope: string;
@@ -52,6 +58,7 @@ export interface QueueOptions {
   contract: Contract;
   /** https, or http on loopback. Intents go to this origin and to `extraOrigins`, nowhere else. */
   baseUrl: string;
+  /** Further origins that intents may go to, exactly: `https://pay.shop.example`. */
   extraOrigins?: readonly string[];
   /** Asked before each attempt; with `refresh` once after the server refused what it got (401). Without it, requests carry no credentials. */
   authorize?: (asked: { refresh: boolean }) => Authorization | Promise<Authorization>;
@@ -115,7 +122,9 @@ export type Durability = 'strong' | 'strong_relaxed' | 'weak' | 'volatile';
 
 /** One row of an {@link AppStore}. The text is intento's: kept and given back as it is. */
 export interface StoredRow {
+  /** From 1; it grows by one with each write. */
   version: number;
+  /** Opaque. */
   text: string;
 }
 
@@ -134,7 +143,9 @@ export interface AppStore {
   commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean>;
 }
 
+/** The request that an intent freezes: the same bytes on every attempt. */
 export interface IntentRequest {
+  /** GET and HEAD change nothing, and are not intents. */
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to `baseUrl`, or absolute on an allowed origin. */
   url: string;
@@ -150,6 +161,7 @@ export interface IntentRequest {
   ignore?: readonly string[];
 }
 
+/** A decision to change something once. */
 export interface Submission {
   /** What kind of change this is: `authorize-payment`. */
   operation: string;
@@ -161,12 +173,15 @@ export interface Submission {
    * lane (`lane_full`). Without one, nothing waits for anything.
    */
   lane?: string;
+  /** What to send. */
   request: IntentRequest;
   /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
   expiresIn?: number | null;
 }
 
+/** What a submit resolves with: that it is stored, and how safely. */
 export interface Receipt {
+  /** Where it is stored. */
   durability: Durability;
   /** False: this submit found the intent that was already there. */
   created: boolean;
@@ -182,6 +197,7 @@ export type HeldReason =
   | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted'
   | 'undecodable';
 
+/** What came back of one attempt. `open`: nothing yet; `not_sent`: it never left; `network`, `timeout`, `truncated`, `redirected`, `forbidden`, `undecodable`, `not_the_server`: nothing usable came back, and it is not known whether it arrived; the others are readings of an answer by the contract. */
 export type AttemptResult =
   | 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited'
   | 'auth' | 'config' | 'server_error' | 'uncertain' | 'key_burnt' | 'window_closed' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated'
@@ -189,35 +205,50 @@ export type AttemptResult =
 
 /** One send, as recorded on the device. */
 export interface AttemptView {
+  /** From 1. */
   number: number;
+  /** Epoch milliseconds, by the device: recorded before the first byte left. */
   startedAt: number;
+  /** Epoch milliseconds; null while nothing has come back. */
   endedAt: number | null;
+  /** What came back. */
   result: AttemptResult;
+  /** The HTTP status; null where no answer came. */
   status: number | null;
+  /** The server says that it kept this answer from an earlier attempt. */
   replayed: boolean;
+  /** What the server asked to be left alone for, in milliseconds, already clamped. */
   retryAfterMs: number | null;
 }
 
 /** What is known of an intent now. Serialisable; holds neither key nor payload. */
 export interface IntentSnapshot {
+  /** Random, and not the key: for `queue.intent(id)`, links and logs. */
   id: string;
+  /** As submitted. */
   operation: string;
+  /** As submitted; null: it has none. */
   reference: string | null;
   /** Null: it has none, or was skipped. Behind another of its lane it is `queued`, and `nextAttemptAt` is null. */
   lane: string | null;
+  /** What is known of it; the README has a table of what each one means. */
   state: 'queued' | 'sending' | 'waiting' | 'accepted' | 'held'
     | 'succeeded' | 'rejected' | 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
   /** First 12 hex digits of SHA-256(key): correlates with a server's log without disclosing the key. */
   keyHash: string;
+  /** Why it is waiting; null in other states. */
   cause: Cause | null;
+  /** Why it is held; null in other states. */
   heldReason: HeldReason | null;
   /** Could a send have left the device without a definite answer? False means cancelling is safe. */
   maybeSent: boolean;
   /** The one bit a pay button needs: false while anything is unknown. */
   safeToReplace: boolean;
+  /** When it was submitted, in epoch milliseconds. */
   createdAt: number;
   /** When the next attempt is due, if one is planned. */
   nextAttemptAt: number | null;
+  /** Attempts made, those in `attempts` and older ones. */
   attemptCount: number;
   /** The newest attempts, oldest first; at most 16. */
   attempts: AttemptView[];
@@ -231,8 +262,11 @@ export interface IntentSnapshot {
   successor: string | null;
 }
 
+/** What a server answered, as it was kept. */
 export interface Answer {
+  /** The HTTP status. */
   status: number;
+  /** Without parameters; null where the answer named none. */
   mediaType: string | null;
   /** The JSON value when the media type is JSON, else the text; null when there is none or it was not kept. */
   body: Json;
@@ -241,23 +275,84 @@ export interface Answer {
 }
 
 /** An honest answer to "what happened?", at the time of asking. */
-export type Settled =
-  | { kind: 'succeeded'; answer: Answer; replay: 'fresh' | 'replayed' | 'unknown'; evidence: 'reply' | 'reconciliation'; durable: boolean; intent: IntentSnapshot }
-  | { kind: 'rejected'; answer: Answer; evidence: 'stored' | 'unstored' | 'reconciliation'; durable: boolean; intent: IntentSnapshot }
-  | { kind: 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned'; durable: boolean; intent: IntentSnapshot }
-  | { kind: 'pending'; cause: Cause; nextAttemptAt: number | null; intent: IntentSnapshot }
-  | { kind: 'held'; reason: HeldReason; remedy: string; intent: IntentSnapshot };
+export type Settled = Succeeded | Rejected | Ended | Pending | Held;
+
+/** What every answer of {@link Settled} has. */
+interface Known {
+  /** The intent, as it was then. */
+  intent: IntentSnapshot;
+}
+
+/** What a definite answer has besides. */
+interface Definite extends Known {
+  /** False: the outcome is known, and the ledger did not take it; it may be found out once more after a reload. */
+  durable: boolean;
+}
+
+/** A recognised answer to this key, or the word of whoever was asked, says that it was done. Once. */
+export interface Succeeded extends Definite {
+  /** Tells the answers apart. */
+  kind: 'succeeded';
+  /** What the server answered; yours to read: a 201 may say `declined`. */
+  answer: Answer;
+  /** Whether this answer was made now or kept from an earlier attempt, where the server says so. */
+  replay: 'fresh' | 'replayed' | 'unknown';
+  /** Who says it: an answer to an attempt, or `reconcile`. */
+  evidence: 'reply' | 'reconciliation';
+}
+
+/** The server refused, without an effect. */
+export interface Rejected extends Definite {
+  /** Tells the answers apart. */
+  kind: 'rejected';
+  /** What the server answered. */
+  answer: Answer;
+  /** `stored`: under the key, so that every attempt gets it; `unstored`: it was this attempt's alone, and nothing else is unknown. */
+  evidence: 'stored' | 'unstored' | 'reconciliation';
+}
+
+/** It has ended without an answer to show. */
+export interface Ended extends Definite {
+  /** Tells the answers apart: the states of the same names. */
+  kind: 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
+}
+
+/** It is stored, and goes on by itself. */
+export interface Pending extends Known {
+  /** Tells the answers apart. */
+  kind: 'pending';
+  /** Why it is not finished. */
+  cause: Cause;
+  /** When the next attempt is due, in epoch milliseconds, if one is planned. */
+  nextAttemptAt: number | null;
+}
+
+/** It is stored, and waits for the app or a person. */
+export interface Held extends Known {
+  /** Tells the answers apart. */
+  kind: 'held';
+  /** For your code to branch on. */
+  reason: HeldReason;
+  /** What to do about it, for a developer to read. */
+  remedy: string;
+}
 
 /** What has become of an intent, for good as far as is known. */
 export type Outcome = Exclude<Settled, { kind: 'pending' | 'held' }>;
 
+/** A handle of one intent; it stays usable after the intent has ended. */
 export interface Intent {
+  /** Random, and not the key. */
   readonly id: string;
+  /** As submitted. */
   readonly operation: string;
+  /** As submitted; null: it has none. */
   readonly reference: string | null;
+  /** What its submit, or finding it, said. */
   readonly receipt: Receipt;
   /** The newest snapshot this page has seen. */
   readonly snapshot: IntentSnapshot;
+  /** The one bit a pay button needs: false while anything is unknown. */
   readonly safeToReplace: boolean;
   /**
    * Waits until the intent is terminal or held, at most `within` ms (default 30 000), and says what is known.
@@ -289,6 +384,7 @@ export interface Intent {
   replace(request: IntentRequest, options: { reason: string; expiresIn?: number | null }): Promise<Intent>;
 }
 
+/** What `queue.on` tells, by event. */
 export interface QueueEvents {
   /** An intent's record changed, and the change is durable. */
   change: IntentSnapshot;
@@ -303,24 +399,35 @@ export interface QueueEvents {
  * intents: ask your server what became of these before anybody pays again. Of what was finished nothing is known any more.
  */
 export interface StorageLost {
+  /** What was not finished, by operation and reference. */
   unfinished: { operation: string; reference: string }[];
 }
 
+/** A {@link Submission} and a wait, in the shape of `fetch`. */
 export interface FetchInit extends Omit<IntentRequest, 'url'> {
+  /** What kind of change this is: `authorize-payment`. */
   operation: string;
+  /** The app's stable name for it: `order-842`. `null` opts out of "same reference, same intent". */
   reference: string | null;
+  /** As {@link Submission.lane}. */
   lane?: string;
+  /** As {@link Submission.expiresIn}, in milliseconds. */
   expiresIn?: number | null;
+  /** How long to wait, in milliseconds. Default 30 000. */
   within?: number;
+  /** Ends the wait, never the intent. */
   signal?: AbortSignal;
 }
 
+/** An open queue of one scope. It drains by itself until it is closed. */
 export interface Queue {
+  /** Stores a decision, and resolves when that is durable; sending goes on by itself. The same operation and reference again is the same intent; with another payload, `reference_conflict` carries the one that is there. Rejects with an {@link IntentoError}; nothing is stored then. */
   submit(submission: Submission): Promise<Intent>;
   /** `submit` and `settled` in one call, in the shape of `fetch`. The intent is `settled.intent`. */
   fetch(url: string, init: FetchInit): Promise<Settled>;
   /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
   intents(filter?: { state?: IntentSnapshot['state'] }): Promise<IntentSnapshot[]>;
+  /** The intent of that id; null where this scope has none. */
   intent(id: string): Promise<Intent | null>;
   /**
    * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
@@ -334,6 +441,8 @@ export interface Queue {
   readonly durability: Durability;
   /** Not null where the storage of this scope was evicted since it was last open here: told once. */
   readonly storageLost: StorageLost | null;
+  /** Calls `listener` at each event, until the function that is returned is called. */
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
+  /** Lets go; the queue closes with its last holder. What is stored stays, and goes on when it is opened again. Idempotent. */
   close(): void;
 }

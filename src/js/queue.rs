@@ -32,7 +32,7 @@ pub struct RawQueue {
     base_url: String,
 }
 
-/// Opens the queue of one scope. `callbacks` are the members of [`Callbacks`].
+/// Opens the queue of one scope. `callbacks` are the members of `Callbacks`.
 #[wasm_bindgen(js_name = openRawQueue)]
 pub fn open_raw_queue(plain_options: String, base_url: String, callbacks: JsValue) -> Promise {
     promise_of(Box::pin(async move {

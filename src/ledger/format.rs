@@ -194,14 +194,14 @@ fn pack(key: &RecordKey, version: u64, record: &Record) -> Option<String> {
     Some(to_text(&Packed { v, version, checksum, record }))
 }
 
-/// The rows of a transaction, by [`RecordKey::path`], each a version later than `version` says; as [`pack`].
+/// The rows of a transaction, by [`RecordKey::path`], each a version later than `version` says; as `pack`.
 pub fn pack_all(writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Option<Vec<(String, String)>> {
     let row =
         |(key, record): (&RecordKey, &Record)| Some((key.path(), pack(key, version(key).saturating_add(1), record)?));
     writes.iter().map(row).collect()
 }
 
-/// What was found under a key, from what [`pack`] made of it. Text that is none of that is [`Record::Undecodable`].
+/// What was found under a key, from what `pack` made of it. Text that is none of that is [`Record::Undecodable`].
 pub fn unpack(key: &RecordKey, text: &str) -> Versioned {
     match from_stored::<Packed>(text) {
         Ok(Packed { v, version, checksum, record }) => {

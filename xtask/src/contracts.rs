@@ -80,7 +80,10 @@ fn declarations(contracts: &[Contract]) -> Result<String> {
     let mut text = String::from(
         "import type { Contract } from './contract.js';\n\nexport { defineContract } from './contract.js';\n\n",
     );
-    for Contract { export, .. } in contracts {
+    for Contract { export, value } in contracts {
+        let member = |name: &str| value[name].as_str().unwrap_or_default();
+        let (name, checked, source) = (member("name"), member("checked"), value["sources"][0].as_str());
+        writeln!(text, "/** {name}. Read on {checked}, first of all {}. */", source.unwrap_or("nowhere"))?;
         writeln!(text, "export declare const {export}: Contract;")?;
     }
     Ok(text)

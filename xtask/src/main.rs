@@ -1,5 +1,6 @@
 //! The one way in, for people and CI: `cargo xtask <command>`.
 
+mod api;
 mod bench;
 mod bill;
 mod browser;
@@ -16,6 +17,7 @@ mod module;
 mod names;
 mod package;
 mod process;
+mod reference;
 mod reproduce;
 mod setup;
 mod sim;
@@ -60,6 +62,7 @@ cargo xtask <command>
   chaos [--kills N] [--browser E] [--seed N] [--break new-key]
                          several tabs, and SIGKILL for the browser, a page's process or the server; then every intent
                          that was acknowledged is compared with the server's file
+  docs                   build, then write the reference of crate and package; undocumented is an error
   reproduce              build the package in two folders, and compare every byte
   deny                   licences, sources, bans and advisories of all crates, by cargo-deny
   ci                     what CI runs: the same as `test`
@@ -75,6 +78,7 @@ enum Command {
     Demo(demo::Options),
     Bench,
     Chaos(chaos::Options),
+    Docs,
     Reproduce,
     Deny,
     Sim { args: Vec<OsString> },
@@ -109,6 +113,12 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Demo(options) => return demo::run(&Workspace::find()?, &options),
         Command::Bench => return bench::run(&Workspace::find()?),
         Command::Chaos(options) => return chaos::run(&Workspace::find()?, &options),
+        Command::Docs => {
+            let workspace = Workspace::find()?;
+            setup::run(&workspace)?;
+            package::build(&workspace, &package::Options::shipped(&workspace, false))?;
+            reference::run(&workspace)?;
+        }
         Command::Reproduce => reproduce::run(&Workspace::find()?)?,
         Command::Deny => deny::run(&Workspace::find()?)?,
         Command::Sim { args } => return sim::run(&Workspace::find()?, &args),
@@ -134,6 +144,7 @@ fn parse(mut parser: Parser) -> Result<Command> {
         "demo" => Command::Demo(parse_demo(&mut parser)?),
         "bench" => Command::Bench,
         "chaos" => Command::Chaos(parse_chaos(&mut parser)?),
+        "docs" => Command::Docs,
         "reproduce" => Command::Reproduce,
         "deny" => Command::Deny,
         "sim" => parse_sim(parser.raw_args()?.collect())?,

@@ -76,7 +76,7 @@ pub(crate) fn built_tool(workspace: &Workspace, name: &str) -> PathBuf {
 }
 
 /// `npm ci`, unless the installed tools are those of the lock file.
-fn install_npm_tools(tools: &Path) -> Result<()> {
+pub(crate) fn install_npm_tools(tools: &Path) -> Result<()> {
     let lock = tools.join("package-lock.json");
     let wanted = fs::read(&lock).with_context(|| format!("{} is missing", lock.display()))?;
     let stamp = installed_lock(tools);

@@ -12,7 +12,9 @@ use crate::browser::{ENGINE_VARIABLE, Engine};
 use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
-use crate::{browser, chaos, consumer, deny, package, process, reproduce, setup, sim, size, traces, vectors};
+use crate::{
+    browser, chaos, consumer, deny, package, process, reference, reproduce, setup, sim, size, traces, vectors,
+};
 
 /// What `cargo xtask test` can be asked to run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +163,13 @@ const STAGES: &[Stage] = &[
         needs: &[Need::Package],
         must_count: true,
         run: consumer::test,
+    },
+    Stage {
+        title: "reference of crate and package",
+        part: Some(Part::Types),
+        needs: &[Need::Package],
+        must_count: true,
+        run: reference::test,
     },
     Stage {
         title: "size budget",

@@ -1,4 +1,4 @@
-//! One answer, read by its contract alone. What it means beside the other attempts is [`judge`](super::judge)'s.
+//! One answer, read by its contract alone. What it means beside the other attempts is [`judge`](mod@super::judge)'s.
 
 use super::rules::{Advice, names};
 use super::{ConclusiveWhen, Contract, Facts, Fault, Observation, PROBLEM_TYPE, Rule};

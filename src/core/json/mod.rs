@@ -1,6 +1,6 @@
 //! JSON text: the one form in which values are stored and cross to JavaScript.
 //!
-//! A type states its form once, with [`json!`]. Unknown members are passed over; a missing one stands for `None`, or
+//! A type states its form once, with `json!`. Unknown members are passed over; a missing one stands for `None`, or
 //! for its default where the type says so. A member that is there twice is misread.
 
 mod parse;

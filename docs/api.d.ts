@@ -1,0 +1,711 @@
+// What `intento` declares, file by file. Written by UPDATE_DOCS=1 cargo xtask docs.
+
+// contract.d.ts
+
+/** How one server speaks idempotency, as data. Import one from `intento/contracts`, or write one with `defineContract`. */
+export interface Contract {
+    /** Its name, stored with each intent beside a hash of the whole. */
+    readonly id: string;
+    /** How the key travels. */
+    readonly carrier: Carrier;
+    /** What a key looks like. 128 random bits must fit: no key is ever truncated. */
+    readonly key: KeyRules;
+    /** Where the server repeats the key. */
+    readonly echo?: {
+        readonly header?: string;
+        readonly pointer?: string;
+    } | null;
+    /** How long the server remembers a key, in ms from the first send. 0 where there is no key. */
+    readonly retentionMs: number;
+    /** Another retention for URLs whose path begins so; the first that fits counts. */
+    readonly retentionByPath?: readonly {
+        readonly prefix: string;
+        readonly retentionMs: number;
+    }[];
+    /** How much of a retention is not used, in ms: for clocks, and for the length of an attempt. */
+    readonly marginMs: number;
+    /** A header of answers with the moment, in epoch ms, at which the server's window for the key began. */
+    readonly windowStart?: {
+        readonly header: string;
+    } | null;
+    /** The methods that may carry a key here. */
+    readonly methods: readonly ('POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+    /** What a success looks like; a 2xx of another kind is not the server's. */
+    readonly success: {
+        /** Inclusive ranges within 200 to 299. */
+        readonly statuses: readonly (readonly [number, number])[];
+        /** Without parameters; `+json` matches every structured suffix. Empty: any. */
+        readonly mediaTypes: readonly string[];
+        /** What must hold of the body besides. */
+        readonly pointer?: PointerIs | null;
+    };
+    /** What marks a stored answer that is given again. */
+    readonly replay?: {
+        readonly header?: string;
+        readonly values?: readonly string[];
+        readonly status?: readonly number[];
+    } | null;
+    /** When a refusal settles an intent. */
+    readonly refusal: {
+        /** `stored`: a refusal with the echo or the marker is conclusive. `by_rule`: only where a rule says so. */
+        readonly conclusive: 'stored' | 'by_rule';
+        /** One attempt reaches the server at most once: a refusal that is not stored is then enough for `safeToReplace`. */
+        readonly singleDelivery?: boolean;
+    };
+    /** Statuses from in front of the idempotency layer. They never settle an intent. */
+    readonly beforeLayer: readonly number[];
+    /** Read in order, before the defaults of RFC 9110. */
+    readonly rules?: readonly Rule[];
+    /** Headers in which the server says whether to try again, and with what values. */
+    readonly retryHints?: readonly {
+        readonly header: string;
+        readonly retry?: readonly string[];
+        readonly stop?: readonly string[];
+    }[];
+    /** Where the result of a 202 is, if `Location` is not visible. `{key}`, `{reference}`, `{operation}` are filled in. */
+    readonly poll?: {
+        readonly path?: string | null;
+    } | null;
+    /** How to ask the server what became of a key. */
+    readonly reconcile?: Lookup | null;
+    /** Whatever else is worth keeping: name, sources, unconfirmed. */
+    readonly [note: string]: unknown;
+}
+/** Where the key travels. */
+export interface Carrier {
+    /** `none`: the server knows no key, and nothing is ever sent twice. */
+    readonly in: 'header' | 'body' | 'query' | 'path' | 'none';
+    /** The header, the JSON pointer into the body, the query's parameter, or the word in braces in the path. */
+    readonly name?: string;
+    /** As an RFC 8941 string. */
+    readonly quoted?: boolean;
+    /** A header with the time of the first send. */
+    readonly firstSent?: string | null;
+}
+/** What a key looks like. */
+export interface KeyRules {
+    /** `uuid`: version 4, in lower case with hyphens; `hex32`: 32 hex digits; `alphabet`: characters of `alphabet`. */
+    readonly format: 'uuid' | 'hex32' | 'alphabet';
+    /** With `alphabet`: the characters, each once. */
+    readonly alphabet?: string | null;
+    /** In characters. */
+    readonly minLength?: number | null;
+    /** In characters; a key that does not fit is refused, never cut. */
+    readonly maxLength?: number | null;
+}
+/** A JSON pointer into an answer, and the texts it may hold; none: something other than null. `*` matches all. */
+export interface PointerIs {
+    /** RFC 6901. */
+    readonly at: string;
+    /** The value as text; `*` matches all. Absent: anything but null. */
+    readonly is?: readonly string[];
+}
+/** Every condition that is named must hold. */
+export interface When {
+    /** One of these. */
+    readonly status?: readonly number[];
+    /** Whether the answer carries the replay marker. */
+    readonly replayed?: boolean | null;
+    /** A header, and the values that it may have; none: it is there. */
+    readonly header?: {
+        readonly name: string;
+        readonly is?: readonly string[];
+    } | null;
+    /** What must hold of the body. */
+    readonly pointer?: PointerIs | null;
+}
+/** What kind of answer it is. */
+export type Verdict = 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited' | 'auth' | 'config' | 'retry' | 'uncertain' | 'key_burnt' | 'window_closed' | 'not_the_server';
+/** What an answer of some kind means. */
+export interface Rule {
+    /** Which answers. */
+    readonly when: When;
+    /** What they are. */
+    readonly then: Verdict;
+    /** With `rejected`: stored under the key, or a pure function of the request. */
+    readonly conclusive?: boolean;
+    /** With `already_done`: a JSON pointer to the server's name of what is there. */
+    readonly resource?: string | null;
+    readonly [note: string]: unknown;
+}
+/** How to ask what became of a key, without an effect. */
+export interface Lookup {
+    /** `POST` where asking seals the key. */
+    readonly method: 'GET' | 'POST';
+    /** Null: the intent's own URL. `{key}`, `{reference}`, `{operation}` are filled in. */
+    readonly path?: string | null;
+    /** Read in order; an answer that fits none is `unknown`. */
+    readonly rules: readonly {
+        readonly when: When;
+        readonly then: 'applied' | 'not_applied' | 'not_found' | 'unknown';
+    }[];
+    /** A JSON pointer to the response that the app is to get. */
+    readonly responseAt?: string | null;
+}
+/** A contract, or what makes one of another: members that are given replace, rules and hints come before its own. */
+export type OwnContract = Contract | ({
+    readonly extends: Contract;
+} & Partial<Contract> & {
+    readonly id: string;
+});
+/**
+ * Makes a contract of your own and checks it. Throws `contract_invalid`; its `detail` names the field. The engine checks
+ * the same again when a queue is opened with it.
+ */
+export declare function defineContract(own: OwnContract): Contract;
+/** Checks the shape, field by field; what the shape does not tell is the engine's to check. */
+export declare function checkContract(contract: unknown): asserts contract is Contract;
+
+// contracts.d.ts
+
+import type { Contract } from './contract.js';
+
+export { defineContract } from './contract.js';
+
+/** Adyen Checkout and Management. Read on 2026-11-30, first of all https://docs.adyen.com/development-resources/api-idempotency/. */
+export declare const adyen: Contract;
+/** Amazon Pay v2. Read on 2026-11-30, first of all https://developer.amazon.com/docs/amazon-pay-api-v2/idempotency.html. */
+export declare const amazonPay: Contract;
+/** Azure: OASIS Repeatable Requests 1.0. Read on 2026-11-30, first of all https://docs.oasis-open.org/odata/repeatable-requests/v1.0/repeatable-requests-v1.0.html. */
+export declare const azureRepeatability: Contract;
+/** Braintree GraphQL, at most once. Read on 2026-11-30, first of all https://developer.paypal.com/braintree/graphql/integration_guides/idempotency. */
+export declare const braintree: Contract;
+/** A server of your own that speaks Idempotency-Key. Read on 2026-11-30, first of all draft-ietf-httpapi-idempotency-key-header-06, sections 2.6 and 2.7 (409 in progress). */
+export declare const generic: Contract;
+/** GoCardless. Read on 2026-11-30, first of all github.com/gocardless/gocardless-pro-python@d5c83f3 gocardless_pro/errors.py, client.py. */
+export declare const gocardless: Contract;
+/** Google APIs with request_id (AIP-155). Read on 2026-11-30, first of all https://google.aip.dev/155. */
+export declare const googleAip: Contract;
+/** The Idempotency-Key draft of the IETF. Read on 2026-11-30, first of all draft-ietf-httpapi-idempotency-key-header-06, sections 2.1 to 2.7. */
+export declare const ietf: Contract;
+/** Mollie. Read on 2026-11-30, first of all github.com/mollie/api-documentation@3088762 source/overview/api-idempotency.rst. */
+export declare const mollie: Contract;
+/** A server that knows no key. Read on 2026-11-30, first of all RFC 9110 section 9.2.2. */
+export declare const none: Contract;
+/** Open Finance Brasil: payments 4. Read on 2026-11-30, first of all github.com/OpenBanking-Brasil/openapi@9116cf0 swagger-apis/payments/4.0.0.yml. */
+export declare const openfinanceBr: Contract;
+/** PayPal REST. Read on 2026-11-30, first of all github.com/paypal/paypal-rest-api-specifications@ec4d8f3 openapi/*.json. */
+export declare const paypal: Contract;
+/** Pix API of the Banco Central do Brasil: charges. Read on 2026-11-30, first of all github.com/bacen/pix-api@1f1b568 openapi.yaml. */
+export declare const pix: Contract;
+/** Square. Read on 2026-11-30, first of all github.com/square/connect-api-specification@5733f66 api.json. */
+export declare const square: Contract;
+/** Stripe API v2. Read on 2026-11-30, first of all https://docs.stripe.com/api/idempotent_requests?api-version=2026-09-30.preview. */
+export declare const stripeV2: Contract;
+/** Stripe API v1. Read on 2026-11-30, first of all https://docs.stripe.com/api/idempotent_requests. */
+export declare const stripe: Contract;
+
+// errors.d.ts
+
+import type { IntentSnapshot } from './types.js';
+/** Every way a call can fail. The engine has the same list; a test compares them. */
+export type ErrorCode = 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict' | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid' | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid' | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full' | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed' | 'commit_unknown' | 'engine_dead';
+/** Who can mend it: the calling code, the browser or its policy, the device's storage, or intento. */
+export type Blame = 'app' | 'platform' | 'storage' | 'intento';
+/** The one error class. Branch on `code`; show `remedy` to a developer. Holds neither key nor payload. */
+export declare class IntentoError extends Error {
+    /** For telling it from other errors, also those of another copy of the package. */
+    readonly name = "IntentoError";
+    /** Stable: a closed union, listed in docs/errors.md. */
+    readonly code: ErrorCode;
+    /** Whose it is to mend. */
+    readonly blame: Blame;
+    /** What to do, in one sentence. */
+    readonly remedy: string;
+    /** A name from the app's own code: an option, a field, a header. */
+    readonly detail: string | null;
+    /** With `reference_conflict`: the intent that already has this reference. */
+    readonly existing: IntentSnapshot | null;
+    /** With `reference_conflict` of `adopt`: the other scope's intent. */
+    readonly conflicting: IntentSnapshot | null;
+    /** @internal */
+    constructor(plain: PlainError, cause?: unknown);
+}
+/** What the engine rejects with. */
+export interface PlainError {
+    code: ErrorCode;
+    blame: Blame;
+    remedy: string;
+    detail: string | null;
+    existing: IntentSnapshot | null;
+    conflicting?: IntentSnapshot | null;
+}
+/** The engine's plain error as the one error class; anything else means that intento itself has failed. */
+export declare function asIntentoError(error: unknown): IntentoError;
+/** `cause` is what ended the engine. */
+export declare function engineDead(cause: unknown): IntentoError;
+/** An engine's death is nobody's rejection; whoever gathers the page's errors gets it. */
+export declare function reportDeath(cause: unknown): void;
+/** The platform lacks or refuses what the engine needs; `cause` is what it said. */
+export declare function platformError(code: ErrorCode, remedy: string, cause?: unknown): IntentoError;
+/** An error of this face, before the engine is asked. */
+export declare function appError(code: ErrorCode, remedy: string, detail?: string | null, cause?: unknown): IntentoError;
+
+// index.d.ts
+
+import type { Queue, QueueOptions } from './types.js';
+export { IntentoError } from './errors.js';
+export type { Blame, ErrorCode } from './errors.js';
+export type * from './types.js';
+/**
+ * Opens the queue of one scope and starts to drain it. A second call with the same scope returns the same queue,
+ * counted: it closes with the last `close()`. Nothing is loaded before the first call.
+ *
+ * Rejects with an {@link IntentoError}; nothing is stored or sent then.
+ */
+export declare function openQueue(options: QueueOptions): Promise<Queue>;
+
+// types.d.ts
+
+/** What an app hands over and gets back. Plain objects only; times are epoch milliseconds. */
+import type { Contract } from './contract.js';
+export type { Carrier, Contract, KeyRules, Lookup, OwnContract, PointerIs, Rule, Verdict, When } from './contract.js';
+/** A value JSON can carry exactly. Integers beyond 2^53 - 1 are refused: send them as strings. */
+export type Json = null | boolean | number | string | readonly Json[] | {
+    readonly [member: string]: Json;
+};
+/** What `authorize` answers at each attempt. Never stored. */
+export interface Authorization {
+    /** The scope these credentials belong to; another scope than the queue's refuses the attempt. */
+    scope: string;
+    /** Sent with this attempt, and stored nowhere. */
+    headers?: Record<string, string>;
+}
+/** A request that is about to leave, as `prepare` sees it. */
+export interface Outgoing {
+    /** From 1. */
+    attempt: number;
+    /** As it will be sent. */
+    method: string;
+    /** Absolute. */
+    url: string;
+    /** Everything that will be sent, key and credentials included. */
+    headers: Readonly<Record<string, string>>;
+    /** The frozen bytes; null where there are none. */
+    body: string | Uint8Array | null;
+}
+/** What `prepare` adds to one attempt. It can replace neither the key nor a header that is there. */
+export interface Prepared {
+    /** Sent with this attempt, and stored nowhere. */
+    headers?: Record<string, string>;
+    /**
+     * In place of the stored body: an envelope around it, say. Where the key travels in the body it must still stand in it,
+     * or nothing is sent.
+     */
+    body?: string | Uint8Array;
+}
+/** What `reconcile` found out about an intent. */
+export type Finding = 
+/** The effect is there. `response` is what the app would have got. */
+{
+    kind: 'applied';
+    response?: {
+        status: number;
+        body?: Json;
+    };
+}
+/** Nothing happened, and the server can never run it any more: a seal. */
+ | {
+    kind: 'not_applied';
+    sealed: true;
+}
+/** Nothing is there now. A late packet could still run, so that this settles nothing. */
+ | {
+    kind: 'not_found';
+} | {
+    kind: 'unknown';
+};
+/** What a queue is opened with. */
+export interface QueueOptions {
+    /** Whose intents these are: account, tenant, signed-in user. Stored as a hash. */
+    scope: string;
+    /** How the server speaks idempotency. There is no default: an unknown server must not be re-sent to. */
+    contract: Contract;
+    /** https, or http on loopback. Intents go to this origin and to `extraOrigins`, nowhere else. */
+    baseUrl: string;
+    /** Further origins that intents may go to, exactly: `https://pay.shop.example`. */
+    extraOrigins?: readonly string[];
+    /** Asked before each attempt; with `refresh` once after the server refused what it got (401). Without it, requests carry no credentials. */
+    authorize?: (asked: {
+        refresh: boolean;
+    }) => Authorization | Promise<Authorization>;
+    /**
+     * Asked, without anything being sent again, what became of an intent whose outcome is unknown: when nothing else can
+     * help it, and by `intent.reconcile()`. `key` is the idempotency key: for looking it up, not for logs. Takes the place
+     * of the contract's own lookup. At most 30 s; a rejection is `unknown`.
+     */
+    reconcile?: (asked: {
+        intent: IntentSnapshot;
+        key: string;
+    }) => Finding | Promise<Finding>;
+    /**
+     * Called before each attempt leaves, to sign it, say. What it adds is neither stored nor compared: it is no part of
+     * what makes two requests the same. At most 4 s; if it rejects, nothing is sent, and it is asked again later.
+     */
+    prepare?: (outgoing: Outgoing) => Prepared | Promise<Prepared>;
+    /**
+     * Reads a body that is no JSON (a JWT, say), for the contract's rules: the JSON value in it, or undefined. It should
+     * check a signature where there is one. At most 4 s.
+     */
+    decode?: (answer: {
+        status: number;
+        mediaType: string | null;
+        body: string;
+    }) => Json | undefined | Promise<Json | undefined>;
+    /**
+     * Handlers of outcomes, by operation. Called once in normal running, in one tab, also after a reload; again if it
+     * rejects, takes longer than 30 s, or its page dies. Resolving acknowledges the outcome. Without a handler, a
+     * terminal `settled()` or `change` does.
+     */
+    onOutcome?: Readonly<Record<string, (outcome: Outcome) => void | Promise<void>>>;
+    /**
+     * `'cookie'`: requests carry the browser's cookies, and the header `Intento-Scope` with the hash of the scope, which
+     * your server must check against the session: SHA-256 over `intento/scope/1` and the scope, each after its length in
+     * bytes as 8 bytes, big end first. Without it, another customer's sign-in on this device could send this one's
+     * intents.
+     */
+    session?: 'cookie';
+    /** With `session: 'cookie'`: no such header. Says that you accept that risk. */
+    unboundCookies?: boolean;
+    /** A CORS-readable GET that has no effect; says whether the API can be reached. */
+    probeUrl?: string;
+    /** How long one attempt may take, answer body included. Default 30 000; 1 000 to 120 000. */
+    attemptDeadlineMs?: number;
+    /**
+     * The least that is accepted of the place where intents are stored; below it, `openQueue` rejects with
+     * `durability_too_low`. Default `'weak'`. With `'volatile'`, intents are kept in memory where there is nothing else: they
+     * are gone with the page.
+     */
+    minDurability?: Durability;
+    /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
+    store?: AppStore;
+    /**
+     * What to do where a ledger exists and cannot be read. By default `openQueue` rejects with `ledger_unreadable`: an order
+     * may be in it. `'start-empty'` goes on without it, in the next best place, and tells what it last held of unfinished
+     * intents as {@link Queue.storageLost}: ask your server about those before anybody pays again.
+     */
+    onUnreadable?: 'start-empty';
+}
+/**
+ * What a stored intent is safe from. `strong`: a power cut, as far as the browser says so. `strong_relaxed`: a crash of the
+ * page or the browser; this engine does not say whether it waits for the disk. `weak` (localStorage): a reload and a crash of
+ * the page; what was stored in the last minute may be gone when the browser itself is killed. `volatile`: nothing.
+ */
+export type Durability = 'strong' | 'strong_relaxed' | 'weak' | 'volatile';
+/** One row of an {@link AppStore}. The text is intento's: kept and given back as it is. */
+export interface StoredRow {
+    /** From 1; it grows by one with each write. */
+    version: number;
+    /** Opaque. */
+    text: string;
+}
+/** A store that the app brings: the host of a webview, say. Rejections are failures of which nothing is known. */
+export interface AppStore {
+    /** What it promises of what it has said is committed. */
+    readonly durability: Durability;
+    /** The rows under these names, in their order; null where there is none. */
+    read(names: readonly string[]): Promise<readonly (StoredRow | null)[]>;
+    /** Every row whose name begins so, in any order. */
+    scan(prefix: string): Promise<readonly (readonly [name: string, row: StoredRow])[]>;
+    /**
+     * Writes all of `rows`, or nothing. Resolves with `true` once that is as durable as declared; with `false`, and without
+     * having written, where a name in `expectedVersions` has another version than there (0: no row).
+     */
+    commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean>;
+}
+/** The request that an intent freezes: the same bytes on every attempt. */
+export interface IntentRequest {
+    /** GET and HEAD change nothing, and are not intents. */
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+    /** Relative to `baseUrl`, or absolute on an allowed origin. */
+    url: string;
+    /** Stored and sent as they are. Credentials do not belong here: use `authorize`. */
+    headers?: Record<string, string>;
+    /**
+     * A JSON value (an object, an array, a number, a boolean or null), stored and sent in its canonical form (RFC
+     * 8785); or `URLSearchParams`, as ordered pairs; or a string or bytes, which are opaque. The same bytes travel on
+     * every attempt.
+     */
+    body?: Json | URLSearchParams | Uint8Array | ArrayBuffer;
+    /** JSON pointers to members of a JSON body that do not make it another decision: `['/client_ts']`. */
+    ignore?: readonly string[];
+}
+/** A decision to change something once. */
+export interface Submission {
+    /** What kind of change this is: `authorize-payment`. */
+    operation: string;
+    /** The app's stable name for it: `order-842`. `null` opts out of "same reference, same intent". */
+    reference: string | null;
+    /**
+     * Intents of one lane of a scope are sent one after the other, in the order of submission: `table-7`. One that is held
+     * blocks its lane, and no other, until it has ended or `skip()` takes it out. At most 128 bytes; 256 unfinished intents a
+     * lane (`lane_full`). Without one, nothing waits for anything.
+     */
+    lane?: string;
+    /** What to send. */
+    request: IntentRequest;
+    /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
+    expiresIn?: number | null;
+}
+/** What a submit resolves with: that it is stored, and how safely. */
+export interface Receipt {
+    /** Where it is stored. */
+    durability: Durability;
+    /** False: this submit found the intent that was already there. */
+    created: boolean;
+}
+/** Why an unfinished intent is waiting. */
+export type Cause = 'not_sent' | 'in_flight' | 'interrupted' | 'resumed' | 'processing' | 'network' | 'timeout' | 'not_the_server' | 'truncated' | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear';
+/** Why a held intent needs the app or a person. */
+export type HeldReason = 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted' | 'undecodable';
+/** What came back of one attempt. `open`: nothing yet; `not_sent`: it never left; `network`, `timeout`, `truncated`, `redirected`, `forbidden`, `undecodable`, `not_the_server`: nothing usable came back, and it is not known whether it arrived; the others are readings of an answer by the contract. */
+export type AttemptResult = 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited' | 'auth' | 'config' | 'server_error' | 'uncertain' | 'key_burnt' | 'window_closed' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated' | 'redirected' | 'forbidden' | 'undecodable';
+/** One send, as recorded on the device. */
+export interface AttemptView {
+    /** From 1. */
+    number: number;
+    /** Epoch milliseconds, by the device: recorded before the first byte left. */
+    startedAt: number;
+    /** Epoch milliseconds; null while nothing has come back. */
+    endedAt: number | null;
+    /** What came back. */
+    result: AttemptResult;
+    /** The HTTP status; null where no answer came. */
+    status: number | null;
+    /** The server says that it kept this answer from an earlier attempt. */
+    replayed: boolean;
+    /** What the server asked to be left alone for, in milliseconds, already clamped. */
+    retryAfterMs: number | null;
+}
+/** What is known of an intent now. Serialisable; holds neither key nor payload. */
+export interface IntentSnapshot {
+    /** Random, and not the key: for `queue.intent(id)`, links and logs. */
+    id: string;
+    /** As submitted. */
+    operation: string;
+    /** As submitted; null: it has none. */
+    reference: string | null;
+    /** Null: it has none, or was skipped. Behind another of its lane it is `queued`, and `nextAttemptAt` is null. */
+    lane: string | null;
+    /** What is known of it; the README has a table of what each one means. */
+    state: 'queued' | 'sending' | 'waiting' | 'accepted' | 'held' | 'succeeded' | 'rejected' | 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
+    /** First 12 hex digits of SHA-256(key): correlates with a server's log without disclosing the key. */
+    keyHash: string;
+    /** Why it is waiting; null in other states. */
+    cause: Cause | null;
+    /** Why it is held; null in other states. */
+    heldReason: HeldReason | null;
+    /** Could a send have left the device without a definite answer? False means cancelling is safe. */
+    maybeSent: boolean;
+    /** The one bit a pay button needs: false while anything is unknown. */
+    safeToReplace: boolean;
+    /** When it was submitted, in epoch milliseconds. */
+    createdAt: number;
+    /** When the next attempt is due, if one is planned. */
+    nextAttemptAt: number | null;
+    /** Attempts made, those in `attempts` and older ones. */
+    attemptCount: number;
+    /** The newest attempts, oldest first; at most 16. */
+    attempts: AttemptView[];
+    /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
+    contradicted: boolean;
+    /** The app has asked what became of it (`reconcile`), and that is not known yet. */
+    reconciling: boolean;
+    /** The intent that this one took the place of, by `replace`. */
+    predecessor: string | null;
+    /** The intent that took this one's place. */
+    successor: string | null;
+}
+/** What a server answered, as it was kept. */
+export interface Answer {
+    /** The HTTP status. */
+    status: number;
+    /** Without parameters; null where the answer named none. */
+    mediaType: string | null;
+    /** The JSON value when the media type is JSON, else the text; null when there is none or it was not kept. */
+    body: Json;
+    /** The server's name of what was there already, where the contract knows it: `already_done`. */
+    resource: string | null;
+}
+/** An honest answer to "what happened?", at the time of asking. */
+export type Settled = Succeeded | Rejected | Ended | Pending | Held;
+/** What every answer of {@link Settled} has. */
+interface Known {
+    /** The intent, as it was then. */
+    intent: IntentSnapshot;
+}
+/** What a definite answer has besides. */
+interface Definite extends Known {
+    /** False: the outcome is known, and the ledger did not take it; it may be found out once more after a reload. */
+    durable: boolean;
+}
+/** A recognised answer to this key, or the word of whoever was asked, says that it was done. Once. */
+export interface Succeeded extends Definite {
+    /** Tells the answers apart. */
+    kind: 'succeeded';
+    /** What the server answered; yours to read: a 201 may say `declined`. */
+    answer: Answer;
+    /** Whether this answer was made now or kept from an earlier attempt, where the server says so. */
+    replay: 'fresh' | 'replayed' | 'unknown';
+    /** Who says it: an answer to an attempt, or `reconcile`. */
+    evidence: 'reply' | 'reconciliation';
+}
+/** The server refused, without an effect. */
+export interface Rejected extends Definite {
+    /** Tells the answers apart. */
+    kind: 'rejected';
+    /** What the server answered. */
+    answer: Answer;
+    /** `stored`: under the key, so that every attempt gets it; `unstored`: it was this attempt's alone, and nothing else is unknown. */
+    evidence: 'stored' | 'unstored' | 'reconciliation';
+}
+/** It has ended without an answer to show. */
+export interface Ended extends Definite {
+    /** Tells the answers apart: the states of the same names. */
+    kind: 'mismatched' | 'not_applied' | 'cancelled' | 'expired' | 'abandoned';
+}
+/** It is stored, and goes on by itself. */
+export interface Pending extends Known {
+    /** Tells the answers apart. */
+    kind: 'pending';
+    /** Why it is not finished. */
+    cause: Cause;
+    /** When the next attempt is due, in epoch milliseconds, if one is planned. */
+    nextAttemptAt: number | null;
+}
+/** It is stored, and waits for the app or a person. */
+export interface Held extends Known {
+    /** Tells the answers apart. */
+    kind: 'held';
+    /** For your code to branch on. */
+    reason: HeldReason;
+    /** What to do about it, for a developer to read. */
+    remedy: string;
+}
+/** What has become of an intent, for good as far as is known. */
+export type Outcome = Exclude<Settled, {
+    kind: 'pending' | 'held';
+}>;
+/** A handle of one intent; it stays usable after the intent has ended. */
+export interface Intent {
+    /** Random, and not the key. */
+    readonly id: string;
+    /** As submitted. */
+    readonly operation: string;
+    /** As submitted; null: it has none. */
+    readonly reference: string | null;
+    /** What its submit, or finding it, said. */
+    readonly receipt: Receipt;
+    /** The newest snapshot this page has seen. */
+    readonly snapshot: IntentSnapshot;
+    /** The one bit a pay button needs: false while anything is unknown. */
+    readonly safeToReplace: boolean;
+    /**
+     * Waits until the intent is terminal or held, at most `within` ms (default 30 000), and says what is known.
+     * `signal` ends the wait, and rejects with its reason; the intent goes on.
+     */
+    settled(options?: {
+        within?: number;
+        signal?: AbortSignal;
+    }): Promise<Settled>;
+    /** True only if the intent was never sent and now never will be. */
+    cancel(): Promise<boolean>;
+    /** Lets a held intent run again, with the same key: its cause is mended, or the customer confirmed it. */
+    resume(): Promise<void>;
+    /**
+     * Takes a held intent out of its lane: the others of that lane go on, and it is sent beside them, if ever. True if no lane
+     * waits for it now; false if it is not held, and keeps its place.
+     */
+    skip(): Promise<boolean>;
+    /**
+     * Finds out, without sending again, what became of it: asks the app's `reconcile`, or the server by the contract's
+     * lookup. Resolves with what is then known, as `settled` does. Only for an intent that may have been sent and whose
+     * outcome, or whose `safeToReplace`, is not known.
+     */
+    reconcile(options?: {
+        within?: number;
+        signal?: AbortSignal;
+    }): Promise<Settled>;
+    /** Gives up while the outcome is unknown. Licenses no successor; evidence that arrives later still counts. */
+    abandon(options: {
+        reason: string;
+    }): Promise<void>;
+    /**
+     * The next decision in this one's place, linked to it, under the same operation and reference, with a key of its
+     * own; in its place in its lane, too, but behind what may have been sent meanwhile. Only while `safeToReplace` (else `not_replaceable`), and once: a second one with the same request is the
+     * same successor, with another request a `reference_conflict` that carries it.
+     */
+    replace(request: IntentRequest, options: {
+        reason: string;
+        expiresIn?: number | null;
+    }): Promise<Intent>;
+}
+/** What `queue.on` tells, by event. */
+export interface QueueEvents {
+    /** An intent's record changed, and the change is durable. */
+    change: IntentSnapshot;
+    /** Told to whoever listens, also after the queue has opened: see {@link Queue.storageLost}. */
+    storage_lost: StorageLost;
+    /** Told, once, to whoever listens where intents are stored in less than `strong`: see {@link Queue.durability}. */
+    degraded: {
+        durability: Durability;
+    };
+}
+/**
+ * The browser has evicted what was stored here, or it cannot be read and the app went on without it (`onUnreadable`). What of it was unfinished, as far as is remembered beside it, at most 200
+ * intents: ask your server what became of these before anybody pays again. Of what was finished nothing is known any more.
+ */
+export interface StorageLost {
+    /** What was not finished, by operation and reference. */
+    unfinished: {
+        operation: string;
+        reference: string;
+    }[];
+}
+/** A {@link Submission} and a wait, in the shape of `fetch`. */
+export interface FetchInit extends Omit<IntentRequest, 'url'> {
+    /** What kind of change this is: `authorize-payment`. */
+    operation: string;
+    /** The app's stable name for it: `order-842`. `null` opts out of "same reference, same intent". */
+    reference: string | null;
+    /** As {@link Submission.lane}. */
+    lane?: string;
+    /** As {@link Submission.expiresIn}, in milliseconds. */
+    expiresIn?: number | null;
+    /** How long to wait, in milliseconds. Default 30 000. */
+    within?: number;
+    /** Ends the wait, never the intent. */
+    signal?: AbortSignal;
+}
+/** An open queue of one scope. It drains by itself until it is closed. */
+export interface Queue {
+    /** Stores a decision, and resolves when that is durable; sending goes on by itself. The same operation and reference again is the same intent; with another payload, `reference_conflict` carries the one that is there. Rejects with an {@link IntentoError}; nothing is stored then. */
+    submit(submission: Submission): Promise<Intent>;
+    /** `submit` and `settled` in one call, in the shape of `fetch`. The intent is `settled.intent`. */
+    fetch(url: string, init: FetchInit): Promise<Settled>;
+    /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
+    intents(filter?: {
+        state?: IntentSnapshot['state'];
+    }): Promise<IntentSnapshot[]>;
+    /** The intent of that id; null where this scope has none. */
+    intent(id: string): Promise<Intent | null>;
+    /**
+     * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
+     * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by
+     * reconciling. What waits in a lane behind one that is left is left with it; adopt again once that has ended. Throws
+     * `reference_conflict`, with both intents, where this scope has one of the same reference; nothing is adopted then. Nor is
+     * a scope of more than 1 000 intents: `option_invalid`.
+     */
+    adopt(fromScope: string): Promise<{
+        moved: IntentSnapshot[];
+        left: IntentSnapshot[];
+    }>;
+    /** Where new intents are stored, as every receipt says. */
+    readonly durability: Durability;
+    /** Not null where the storage of this scope was evicted since it was last open here: told once. */
+    readonly storageLost: StorageLost | null;
+    /** Calls `listener` at each event, until the function that is returned is called. */
+    on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
+    /** Lets go; the queue closes with its last holder. What is stored stays, and goes on when it is opened again. Idempotent. */
+    close(): void;
+}

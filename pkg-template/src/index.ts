@@ -1,3 +1,4 @@
+import { BackgroundSync } from './background-sync.js';
 import { Canary } from './canary.js';
 import { canonicalJson } from './canonical-json.js';
 import { appError, asIntentoError } from './errors.js';
@@ -61,11 +62,12 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, released: () => boolean): Promise<Queue> {
-  const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, backgroundSync, ...options } = plain;
   const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
   const news = new News();
   const replies = new Replies();
   let canary: Canary | undefined;
+  const sync = backgroundSync ? new BackgroundSync() : undefined;
   const callbacks = {
     authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
     reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
@@ -73,6 +75,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
     decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
     changed: (snapshot: IntentSnapshot) => {
       canary?.note(snapshot);
+      sync?.note(snapshot);
       return news.tell(snapshot);
     },
     deliver: async (operation: string, plainOutcome: PlainSettled) => {
@@ -86,8 +89,13 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
       return engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', { ...callbacks, ...replies.calls() });
     });
     canary = new Canary(await line.ask(async (raw) => raw.scopeHash()));
-    return new OpenQueue(line, news, await canary.look(line), keyAt, released);
+    return new OpenQueue(line, news, await canary.look(line), keyAt, () => {
+      const last = released();
+      if (last) sync?.close();
+      return last;
+    });
   } catch (error) {
+    sync?.close();
     throw asIntentoError(error);
   }
 }

@@ -15,6 +15,7 @@ export interface PlainOptions {
   attemptDeadlineMs: number | null;
   session: string | null;
   unboundCookies: boolean;
+  backgroundSync: boolean;
   minDurability: string | null;
   onUnreadable: string | null;
   /** What the app's own store promises. */
@@ -53,6 +54,7 @@ function readOptions(options: QueueOptions): PlainOptions {
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     session: text(own(options, 'session'), 'session'),
     unboundCookies: own(options, 'unboundCookies') === true,
+    backgroundSync: own(options, 'backgroundSync') === true,
     minDurability: text(own(options, 'minDurability'), 'minDurability'),
     onUnreadable: text(own(options, 'onUnreadable'), 'onUnreadable'),
     storeDurability: store?.durability ?? null,

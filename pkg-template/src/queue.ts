@@ -2,7 +2,11 @@ import type { RawQueue } from './core.js';
 import type { Line } from './line.js';
 import { own, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Drained, Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+
+/** Default patience of `drained()`, and how often it looks. */
+const DRAINED_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 200;
 
 /** Listeners, and the newest snapshot of each intent that somebody holds. */
 export class News {
@@ -94,6 +98,18 @@ export class OpenQueue implements Queue {
     return { moved: adopted.flatMap(({ moved }) => moved), left: adopted.flatMap(({ left }) => left) };
   }
 
+  async drained(options: { within?: number } = {}): Promise<Drained> {
+    const [within = DRAINED_WITHIN_MS] = plainWait(options);
+    const until = performance.now() + within;
+    for (;;) {
+      const { busy, ...drained } = outlook((await this.#line.ask((raw) => raw.outlook())) as Outlook[]);
+      const leftMs = until - performance.now();
+      const later = drained.nextAt === null || drained.nextAt - Date.now() > leftMs;
+      if (leftMs <= 0 || (!busy && drained.due === 0 && later)) return drained;
+      await new Promise((over) => setTimeout(over, Math.min(leftMs, LOOK_EVERY_MS)));
+    }
+  }
+
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void {
     if (event === 'change') return this.#news.listen(listener as (snapshot: IntentSnapshot) => void);
     let listens = true;
@@ -141,6 +157,22 @@ export class OpenQueue implements Queue {
     const { intent, created, durability } = (await this.#line.ask(call, times)) as Stored;
     return this.#intent(intent, { created, durability });
   }
+}
+
+/** What the engine knows of one ledger. */
+interface Outlook extends Drained {
+  /** Is something under way here? */
+  busy: boolean;
+}
+
+/** Of all ledgers together. */
+function outlook(ledgers: Outlook[]): Outlook {
+  const times = ledgers.flatMap(({ nextAt }) => nextAt ?? []);
+  return {
+    busy: ledgers.some(({ busy }) => busy),
+    due: ledgers.reduce((all, { due }) => all + due, 0),
+    nextAt: times.length === 0 ? null : Math.min(...times),
+  };
 }
 
 /** What the engine answers to a submit. */

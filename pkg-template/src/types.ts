@@ -103,6 +103,12 @@ export interface QueueOptions {
    * are gone with the page.
    */
   minDurability?: Durability;
+  /**
+   * Asks the browser to wake your service worker while something is unfinished, also after the last page is closed; the worker
+   * drains with `drainOnSync` of `intento/service-worker`. Default false. A bonus where there is Background Sync (Chromium): nothing waits for it,
+   * and pages drain all the same.
+   */
+  backgroundSync?: boolean;
   /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
   store?: AppStore;
   /**
@@ -403,6 +409,14 @@ export interface StorageLost {
   unfinished: { operation: string; reference: string }[];
 }
 
+/** What is still to be done of a scope's intents. */
+export interface Drained {
+  /** Intents that are due, that nobody runs, and about which this queue can do something; at most 512 are counted. */
+  due: number;
+  /** When the next thing will be due, in epoch milliseconds: an attempt, a look, the end of another tab's claim. Null: nothing is planned. */
+  nextAt: number | null;
+}
+
 /** A {@link Submission} and a wait, in the shape of `fetch`. */
 export interface FetchInit extends Omit<IntentRequest, 'url'> {
   /** What kind of change this is: `authorize-payment`. */
@@ -437,6 +451,11 @@ export interface Queue {
    * a scope of more than 1 000 intents: `option_invalid`.
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
+  /**
+   * Waits until nothing is under way here, nothing is due, and nothing will be due in the time that is left; at most `within`
+   * ms (default 30 000). Says what there is to do then. What is held waits for the app, and is none of it.
+   */
+  drained(options?: { within?: number }): Promise<Drained>;
   /** Where new intents are stored, as every receipt says. */
   readonly durability: Durability;
   /** Not null where the storage of this scope was evicted since it was last open here: told once. */

@@ -31,6 +31,8 @@ use crate::ledger::store::{Store, commit_batch};
 use gloo_timers::callback::Timeout;
 use wasm_bindgen::JsValue;
 
+pub use reading::Outlook;
+
 /// What a queue is opened with, checked.
 #[derive(Debug)]
 pub struct Opening {

@@ -216,6 +216,17 @@ impl Engine {
         waits.into_iter().flatten().min().unwrap_or(TIMER_MAX_MS).min(TIMER_MAX_MS)
     }
 
+    /// Is something under way here that will be recorded by itself?
+    pub fn is_busy(&self) -> bool {
+        let reading = self.schedule.loading || self.inbox.is_busy();
+        reading || self.committing || !self.changes.is_empty() || !self.runs.is_empty()
+    }
+
+    /// When there is next an outcome to hand over here, on the ledger clock.
+    pub fn next_delivery_at_ms(&self) -> Option<u64> {
+        self.inbox.next_due_at_ms()
+    }
+
     /// Starts chance anew. For a search of all that can happen: chance must not tell two states apart.
     pub fn reseed(&mut self, jitter_seed: u64) {
         self.jitter = JitterSource::new(jitter_seed);

@@ -161,6 +161,18 @@ impl RawQueue {
         }))
     }
 
+    /// Resolves with an [`Outlook`](crate::browser::driver::Outlook) for each ledger.
+    pub fn outlook(&self) -> Promise {
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            let mut all = Vec::new();
+            for driver in drivers.all() {
+                all.push(driver.outlook().await?);
+            }
+            Ok(to_js(&all))
+        }))
+    }
+
     /// Resolves with the name that the ledger was given when it was made, or null: one that the browser has evicted, and that
     /// was made again, has another (hazard I15).
     pub fn ledger(&self) -> Promise {

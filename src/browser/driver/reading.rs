@@ -8,9 +8,11 @@ use std::rc::Rc;
 use super::{App, Driver};
 use crate::core::contract::Answer;
 use crate::core::error::{Error, ErrorCode};
-use crate::core::input::DuePage;
+use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
+use crate::core::json::json;
 use crate::core::key::IntentId;
+use crate::core::limits::DUE_PAGE_GROWN_MAX;
 use crate::core::reach::OriginRecord;
 use crate::core::record::{Record, RecordKey, ReferenceName, Versioned};
 use crate::core::shared::Shared;
@@ -19,6 +21,19 @@ use crate::ledger::store::{Store, StoreError};
 
 /// The ledger's clock, and what it knows of origins.
 pub(super) type Remembered = (Result<Option<LedgerClock>, Error>, Vec<(Rc<str>, Shared<OriginRecord>)>);
+
+/// What a realm has still to do for a scope.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    /// Is something under way here?
+    pub busy: bool,
+    /// Intents that are due, that nobody runs, and about which this realm can do something; of a page at most.
+    pub due: u32,
+    /// When the next thing will be due, by the wall clock.
+    pub next_at_ms: Option<u64>,
+}
+
+json!(write struct Outlook { busy, due, next_at_ms = "nextAt" });
 
 impl<A: App + 'static> Driver<A> {
     /// The intent with that id, if it is one of this scope.
@@ -52,6 +67,17 @@ impl<A: App + 'static> Driver<A> {
             _ => None,
         };
         Ok((intent, clock))
+    }
+
+    /// What there is still to do here. `busy` is asked first: what ends meanwhile is not missed.
+    pub async fn outlook(&self) -> Result<Outlook, Error> {
+        let (busy, now) = (self.engine.borrow().is_busy(), self.stamp());
+        let page = self.store.due(&self.opening.scope, DueSpan::until(now.at_ms), DUE_PAGE_GROWN_MAX).await;
+        let page = page.map_err(|_| Error::new(ErrorCode::LedgerUnreadable))?;
+        let engine = self.engine.borrow();
+        let due = page.due.iter().filter(|intent| engine.has_errand(intent)).count() as u32;
+        let next_at_ms = page.next_due_at_ms.into_iter().chain(engine.next_delivery_at_ms()).min();
+        Ok(Outlook { busy, due, next_at_ms: next_at_ms.map(|at_ms| now.wall_at(at_ms)) })
     }
 
     /// The answer kept with an intent.

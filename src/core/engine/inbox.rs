@@ -57,6 +57,10 @@ impl Inbox {
         !self.handled.is_empty() && self.runs.len() < DELIVERIES_MAX
     }
 
+    pub(super) fn is_busy(&self) -> bool {
+        self.loading || !self.runs.is_empty()
+    }
+
     /// When the inbox is worth a look by itself, on the ledger clock.
     pub(super) fn next_due_at_ms(&self) -> Option<u64> {
         self.next_due_at_ms.filter(|_| self.has_room() && !self.loading)

@@ -83,6 +83,11 @@ impl Engine {
         true
     }
 
+    /// Is there anything that this realm can do about an intent, now or later?
+    pub fn has_errand(&self, intent: &IntentRecord) -> bool {
+        self.errand(intent).is_some()
+    }
+
     /// What this realm can do about an intent.
     fn errand(&self, intent: &IntentRecord) -> Option<Errand> {
         let by_app = self.settings.can_reconcile;

@@ -8,6 +8,7 @@
 //! | [`ledger`] | what the server's file says, and the promises it must show |
 //! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
+//! | [`wakes`] | a service worker that the browser wakes |
 //! | [`worker`] | a worker of that app, asked through a tab |
 //! | [`relay`] | something between the page and the API that spoils connections or hides headers |
 //! | [`told`] | what an app gets to know: snapshots, outcomes, errors |
@@ -20,6 +21,7 @@ pub mod relay;
 pub mod shop;
 pub mod site;
 pub mod told;
+pub mod wakes;
 pub mod worker;
 
 use std::time::{Duration, Instant};

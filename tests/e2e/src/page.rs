@@ -101,6 +101,19 @@ impl Page {
         Ok(())
     }
 
+    /// A command of the DevTools protocol, to this tab.
+    pub async fn command(&self, name: &str, parameters: Value) -> Result<()> {
+        self.front().await?;
+        self.driver.cdp().send_raw(name, parameters).await?;
+        Ok(())
+    }
+
+    /// Shows the test page again, as on a later visit. Nothing of intento is loaded yet.
+    pub async fn returns(&self) -> Result<()> {
+        self.leave_for(&self.url).await?;
+        self.is_loaded().await
+    }
+
     /// The browser evicts storage of the page's origin: `indexeddb`, `local_storage`, or several, after commas.
     pub async fn evict(&self, kinds: &str) -> Result<()> {
         self.front().await?;

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod answers;
+mod background_sync;
 mod bad_input;
 mod bodies;
 mod canonical_json;

@@ -452,7 +452,7 @@ export interface Queue {
    */
   adopt(fromScope: string): Promise<{ moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
   /**
-   * Waits until nothing is under way here, nothing is due, and nothing will be due in the time that is left; at most `within`
+   * Waits until nothing is under way, here or in another tab, nothing is due, and nothing will be due in the time that is left; at most `within`
    * ms (default 30 000). Says what there is to do then. What is held waits for the app, and is none of it.
    */
   drained(options?: { within?: number }): Promise<Drained>;

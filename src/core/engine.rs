@@ -216,10 +216,11 @@ impl Engine {
         waits.into_iter().flatten().min().unwrap_or(TIMER_MAX_MS).min(TIMER_MAX_MS)
     }
 
-    /// Is something under way here that will be recorded by itself?
+    /// Is something under way here, or does this realm wait for another to let go of what it runs?
     pub fn is_busy(&self) -> bool {
         let reading = self.schedule.loading || self.inbox.is_busy();
-        reading || self.committing || !self.changes.is_empty() || !self.runs.is_empty()
+        let waiting = !self.runs.is_empty() || !self.lock_waits.is_empty();
+        reading || self.committing || !self.changes.is_empty() || waiting
     }
 
     /// When there is next an outcome to hand over here, on the ledger clock.

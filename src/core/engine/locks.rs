@@ -14,6 +14,10 @@ use crate::core::map::SortedMap;
 pub(super) struct LockWaits(SortedMap<IntentId, bool>);
 
 impl LockWaits {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn is_granted(&self, intent: &IntentId) -> bool {
         self.0.get(intent).is_some_and(|granted| *granted)
     }

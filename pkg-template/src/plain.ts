@@ -1,7 +1,7 @@
 import { canonicalJson, elements, isPlain, isWellFormed } from './canonical-json.js';
 import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
-import type { AppStore, Outcome, QueueOptions, Submission } from './types.js';
+import type { AppStore, IntentName, Outcome, QueueOptions, Submission } from './types.js';
 
 /** What the engine takes: own properties only, so that a polluted prototype cannot add an option. */
 export interface PlainOptions {
@@ -139,6 +139,11 @@ function readSubmission(submission: Submission, keyAt: string | null): PlainSubm
     expiresIn: expiresIn == null ? null : whole(expiresIn),
   };
   return { plain: [canonicalJson(plain), bytes], hasReference: plain.reference !== null };
+}
+
+/** An operation and a reference, as the engine takes them. */
+export function plainName(name: IntentName): [operation: string, reference: string] {
+  return reading(() => [text(own(name, 'operation'), 'operation') ?? '', text(own(name, 'reference'), 'reference') ?? '']);
 }
 
 type PlainBody = [stated: object | null, bytes?: Uint8Array];

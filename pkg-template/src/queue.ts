@@ -1,8 +1,8 @@
 import type { RawQueue } from './core.js';
 import type { Line } from './line.js';
-import { own, plainSubmission, plainWait } from './plain.js';
+import { own, plainName, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Drained, Durability, FetchInit, Intent, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Default patience of `drained()`, and how often it looks. */
 const DRAINED_WITHIN_MS = 30_000;
@@ -85,9 +85,10 @@ export class OpenQueue implements Queue {
     return state === undefined ? all : all.filter((intent) => intent.state === state);
   }
 
-  async intent(id: string): Promise<Intent | null> {
-    const name = String(id);
-    const found = (await this.#line.ask((raw) => raw.intent(name))) as IntentSnapshot | null;
+  async intent(named: string | IntentName): Promise<Intent | null> {
+    const name = typeof named === 'object' ? plainName(named) : String(named);
+    const ask = (raw: RawQueue) => (typeof name === 'string' ? raw.intent(name) : raw.referred(...name));
+    const found = (await this.#line.ask(ask)) as IntentSnapshot | null;
     if (found === null) return null;
     return this.#intent(found, { created: false, durability: this.durability });
   }

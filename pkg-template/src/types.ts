@@ -185,6 +185,14 @@ export interface Submission {
   expiresIn?: number | null;
 }
 
+/** What an app calls an intent. */
+export interface IntentName {
+  /** As {@link Submission.operation}. */
+  operation: string;
+  /** As {@link Submission.reference}. */
+  reference: string;
+}
+
 /** What a submit resolves with: that it is stored, and how safely. */
 export interface Receipt {
   /** Where it is stored. */
@@ -439,10 +447,13 @@ export interface Queue {
   submit(submission: Submission): Promise<Intent>;
   /** `submit` and `settled` in one call, in the shape of `fetch`. The intent is `settled.intent`. */
   fetch(url: string, init: FetchInit): Promise<Settled>;
-  /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
+  /** The intents of this scope, oldest first, at most 1 000. */
   intents(filter?: { state?: IntentSnapshot['state'] }): Promise<IntentSnapshot[]>;
-  /** The intent of that id; null where this scope has none. */
-  intent(id: string): Promise<Intent | null>;
+  /**
+   * The intent of that id, or the one that an operation's reference stands for: after a `replace`, the successor. `null` where
+   * this scope has none.
+   */
+  intent(named: string | IntentName): Promise<Intent | null>;
   /**
    * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
    * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by

@@ -161,6 +161,19 @@ impl RawQueue {
         }))
     }
 
+    /// As [`intent`](Self::intent), of the intent that a reference stands for.
+    pub fn referred(&self, operation: String, reference: String) -> Promise {
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            for driver in drivers.all() {
+                if let Some(found) = driver.referred(&operation, &reference).await? {
+                    return Ok(to_js(&Snapshot::of(&found, &driver.stamp())));
+                }
+            }
+            Ok(JsValue::NULL)
+        }))
+    }
+
     /// Resolves with an [`Outlook`](crate::browser::driver::Outlook) for each ledger.
     pub fn outlook(&self) -> Promise {
         let drivers = self.drivers.clone();

@@ -48,6 +48,16 @@ impl<A: App + 'static> Driver<A> {
         found.map(|versioned| versioned.record.is_some()).map_err(|()| ErrorCode::LedgerUnreadable.into())
     }
 
+    /// The intent that a reference stands for: the newest of its chain.
+    pub async fn referred(&self, operation: &str, reference: &str) -> Result<Option<Shared<IntentRecord>>, Error> {
+        let name = ReferenceName::new(&self.opening.scope, operation, reference);
+        match self.read(&RecordKey::Reference(name)).await.map(|versioned| versioned.record) {
+            Ok(None) => Ok(None),
+            Ok(Some(Record::Reference(intent))) => self.find(&intent).await,
+            Ok(Some(_)) | Err(()) => Err(ErrorCode::LedgerUnreadable.into()),
+        }
+    }
+
     /// As [`find`](Self::find), and what the ledger's clock says beside it.
     pub(super) async fn look(
         &self,

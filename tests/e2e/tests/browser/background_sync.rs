@@ -308,6 +308,28 @@ async fn a_page_that_asked_for_it_and_is_left_is_taken_over_by_the_worker() -> R
     Ok(())
 }
 
+/// What the worker relies on, as an app sees it.
+#[tokio::test(flavor = "multi_thread")]
+async fn drained_waits_for_what_is_under_way_and_says_what_is_left() -> Result<()> {
+    let mut bench = Bench::start().await?;
+    bench.shop.arm(json!({ "delay_ms": 2_000 })).await?;
+    let page = bench.page().await?;
+    let drained = "const intent = await app.queue().submit(args[0]);
+        const drained = await app.queue().drained({ within: args[1] });
+        return [drained, (await app.queue().intent(intent.id)).snapshot.state];";
+    // The lease of the attempt ends after all these waits.
+    let (left, state): (Value, String) = page.call(drained, json!([payment("order-842"), 20_000])).await?;
+    assert_eq!((left, state.as_str()), (json!({ "due": 0, "nextAt": null }), "succeeded"));
+    let (left, state): (Value, String) = page.call(drained, json!([payment("order-843"), 500])).await?;
+    assert_eq!((&left["due"], left["nextAt"].is_u64(), state.as_str()), (&json!(0), true, "sending"));
+    let id = page.submit(payment("order-843")).await?.intent.id;
+    assert_eq!(page.settled(&id).await?.kind, "succeeded");
+    bench.shop.close_api().await?;
+    let (left, state): (Value, String) = page.call(drained, json!([payment("order-844"), 500])).await?;
+    assert!(state == "waiting" && (left["due"] == 1 || left["nextAt"].is_u64()), "{state} {left}");
+    Ok(())
+}
+
 /// Hazard S2: without Background Sync, or with one that never answers, the page pays as always.
 #[tokio::test(flavor = "multi_thread")]
 async fn s2_without_background_sync_the_page_drains() -> Result<()> {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`bench`] | what a test starts with: a shop and a browser |
 //! | [`shop`] | two origins: one serves the page, the other takes the payments |
+//! | [`example`] | an example of `examples/`, built and served |
 //! | [`site`] | files, with headers of a test's choosing |
 //! | [`ledger`] | what the server's file says, and the promises it must show |
 //! | [`browser`] | a browser of one of three engines and its driver: launched, killed, launched again on the same profile |
@@ -15,6 +16,7 @@
 
 pub mod bench;
 pub mod browser;
+pub mod example;
 pub mod ledger;
 pub mod page;
 pub mod relay;

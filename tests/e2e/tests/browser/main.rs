@@ -14,6 +14,7 @@ mod deaths;
 mod engines;
 mod environments;
 mod evicted;
+mod examples;
 mod frozen;
 mod hostile;
 mod inbox;

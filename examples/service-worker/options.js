@@ -9,10 +9,6 @@ export async function signIn(user, api) {
   await (await caches.open(CACHE)).put(NAME, Response.json({ user, api }));
 }
 
-export async function signOut() {
-  await caches.delete(CACHE);
-}
-
 /** Null: nobody is signed in. */
 export async function queueOptions() {
   const session = await (await (await caches.open(CACHE)).match(NAME))?.json();

@@ -23,13 +23,18 @@ export class BackgroundSync {
   #sync: SyncManager | null = null;
   #registering = false;
 
-  constructor() {
+  /** Null in workers and on servers: there is no page to leave. */
+  static ofPage(): BackgroundSync | null {
+    return globalThis.document === undefined ? null : new BackgroundSync();
+  }
+
+  private constructor() {
     // It may never resolve, and nothing waits for it.
     serviceWorkers()?.ready.then((registration) => {
       this.#sync = syncOf(registration);
       this.#register();
     }, () => {});
-    globalThis.document?.addEventListener('visibilitychange', this.#hidden);
+    document.addEventListener('visibilitychange', this.#hidden);
   }
 
   note({ id, state }: Pick<IntentSnapshot, 'id' | 'state'>): void {
@@ -44,7 +49,7 @@ export class BackgroundSync {
   /** The page lets the queue go; what is unfinished is the worker's then. */
   close(): void {
     this.#register();
-    globalThis.document?.removeEventListener('visibilitychange', this.#hidden);
+    document.removeEventListener('visibilitychange', this.#hidden);
   }
 
   readonly #hidden = (): void => {
@@ -65,7 +70,7 @@ export function syncOf(registration: unknown): SyncManager | null {
   return (registration as { sync?: SyncManager }).sync ?? null;
 }
 
-/** Undefined in workers, on origins that are not secure, and in many webviews; reading it throws in a sandboxed frame. */
+/** Undefined on origins that are not secure, and in many webviews; reading it throws in a sandboxed frame. */
 function serviceWorkers(): ServiceWorkerContainer | undefined {
   try {
     return globalThis.navigator?.serviceWorker;

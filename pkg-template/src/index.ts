@@ -67,7 +67,7 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
   const news = new News();
   const replies = new Replies();
   let canary: Canary | undefined;
-  const sync = backgroundSync ? new BackgroundSync() : undefined;
+  const sync = backgroundSync ? BackgroundSync.ofPage() : null;
   const callbacks = {
     authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
     reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),

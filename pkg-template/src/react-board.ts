@@ -161,6 +161,7 @@ class FollowedIntents extends Followed<IntentsState> {
 /** One mounted provider's queue. */
 export class Board {
   readonly #open: () => Queue | Promise<Queue>;
+  readonly #owned: boolean;
   readonly #rendered = new Rendered();
   readonly #followed = new Set<Followed<unknown>>();
   #state: QueueState = OPENING_QUEUE;
@@ -171,8 +172,10 @@ export class Board {
   /** One list, however many components show it. */
   readonly all: Pick<Followed<IntentsState>, 'subscribe' | 'read'> = new FollowedIntents(this);
 
-  constructor(open: () => Queue | Promise<Queue>) {
+  /** `owned`: what was opened is closed again. */
+  constructor(open: () => Queue | Promise<Queue>, { owned }: { owned: boolean }) {
     this.#open = open;
+    this.#owned = owned;
   }
 
   /** Opens the queue; what is returned closes it. */
@@ -193,7 +196,7 @@ export class Board {
       // What is shown stays until the next mount, if there is one, knows better.
       this.#state = OPENING_QUEUE;
       this.#followed.forEach((followed) => followed.forget());
-      opening.then((queue) => queue.close(), () => {});
+      if (this.#owned) opening.then((queue) => queue.close(), () => {});
     };
   }
 

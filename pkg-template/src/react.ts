@@ -15,19 +15,28 @@ export type { IntentsState, IntentState, QueueState } from './react-board.js';
 
 const BoardContext = createContext<Board | null>(null);
 
-export interface IntentoProviderProps {
-  /**
-   * Opens the queue, when the provider is mounted in a browser: `() => openQueue({ ... })`. The provider closes what it opened
-   * when it is unmounted; `openQueue` counts, so that StrictMode's second mount gets the same queue. Only the function of the first
-   * render is called: give the provider a `key` for what makes it another queue, `key={user.id}`.
-   */
-  open: () => Queue | Promise<Queue>;
+export type IntentoProviderProps = {
   children?: ReactNode;
-}
+} & (
+  | {
+    /**
+     * Opens the queue, when the provider is mounted in a browser: `() => openQueue({ ... })`. The provider closes what it opened
+     * when it is unmounted; `openQueue` counts, so that StrictMode's second mount gets the same queue. Only the function of the
+     * first render is called: give the provider a `key` for what makes it another queue, `key={user.id}`.
+     */
+    open: () => Queue | Promise<Queue>;
+    queue?: never;
+  }
+  | {
+    /** A queue of the app's own, which closes it itself. That of the first render counts, as above. */
+    queue: Queue | Promise<Queue>;
+    open?: never;
+  }
+);
 
-/** Opens a queue for the hooks below it. It counts as a listener of the queue's `change`. */
-export function IntentoProvider({ open, children }: IntentoProviderProps): ReactElement {
-  const [board] = useState(() => new Board(open));
+/** Has a queue for the hooks below it. It counts as a listener of the queue's `change`. */
+export function IntentoProvider({ open, queue, children }: IntentoProviderProps): ReactElement {
+  const [board] = useState(() => (open === undefined ? new Board(() => queue, { owned: false }) : new Board(open, { owned: true })));
   useEffect(() => board.mount(), [board]);
   return createElement(BoardContext.Provider, { value: board }, children);
 }

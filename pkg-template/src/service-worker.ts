@@ -5,8 +5,7 @@
  */
 
 import { SYNC_TAG, syncOf } from './background-sync.js';
-import { openQueue } from './index.js';
-import type { Drained, QueueOptions } from './types.js';
+import type { Drained, Queue } from './types.js';
 
 /** How long one wake-up works, in milliseconds: Chromium ends a worker after 3 minutes, and an attempt may begin at the end. */
 const WAKE_UP_MS = 60_000;
@@ -18,14 +17,15 @@ const NEXT_WAKE_UP_MS = 5 * 60_000;
 
 export interface DrainOptions {
   /**
-   * The options that the page opens its queue with, asked for at each wake-up: the worker reads who is signed in from
-   * IndexedDB or the Cache, say, since it has no localStorage. `null`: there is nothing to do without a page (nobody is signed
-   * in, or only a page has the credentials); everything is left to the page as it is.
+   * Opens the queue at each wake-up, with the options of the page: `() => openQueue({ ... })`, of whichever entry. The worker
+   * reads who is signed in from IndexedDB or the Cache, say, since it has no localStorage. It is closed again afterwards. `null`:
+   * there is nothing to do without a page (nobody is signed in, or only a page has the credentials); everything is left to
+   * the page as it is. At most 60 s.
    *
    * An `authorize` that rejects leaves its intent to the page, too. Without `onOutcome`, outcomes are handed over at the next
-   * visit, by the page. The bound for this and for opening the queue is 60 s.
+   * visit, by the page.
    */
-  queueOptions: () => QueueOptions | null | Promise<QueueOptions | null>;
+  open: () => Queue | null | Promise<Queue | null>;
 }
 
 /** https://wicg.github.io/background-sync/spec/#sync-event */
@@ -40,19 +40,17 @@ interface SyncEvent extends Event {
  * takes no listeners later. What is due is sent under the same claims as in a tab, for at most a minute; a wake-up that leaves
  * something that will be due before the browser's next one rejects, so that there is one.
  */
-export function drainOnSync({ queueOptions }: DrainOptions): void {
+export function drainOnSync({ open }: DrainOptions): void {
   addEventListener('sync', (event) => {
     const { tag, lastChance } = event as SyncEvent;
-    if (tag === SYNC_TAG) (event as SyncEvent).waitUntil(wakeUp(queueOptions, lastChance));
+    if (tag === SYNC_TAG) (event as SyncEvent).waitUntil(wakeUp(open, lastChance));
   });
 }
 
-async function wakeUp(queueOptions: DrainOptions['queueOptions'], lastChance: boolean): Promise<void> {
+async function wakeUp(open: DrainOptions['open'], lastChance: boolean): Promise<void> {
   const began = performance.now();
-  const options = await withinWakeUp(queueOptions());
-  if (options === null) return;
-  // A worker has no page to be woken for.
-  const queue = await withinWakeUp(openQueue({ ...options, backgroundSync: false }));
+  const queue = await withinWakeUp(open);
+  if (queue === null) return;
   try {
     const left = await queue.drained({ within: WAKE_UP_MS - (performance.now() - began) });
     if (!comesBefore(left, Date.now() + NEXT_WAKE_UP_MS)) return;
@@ -74,13 +72,18 @@ async function registerAgain(): Promise<void> {
   await syncOf(registration)?.register(SYNC_TAG).catch(() => {});
 }
 
-async function withinWakeUp<T>(work: T | Promise<T>): Promise<T> {
+/** One that is opened later than that is closed unused. */
+async function withinWakeUp(open: DrainOptions['open']): Promise<Queue | null> {
+  const opening = (async () => open())();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The queue could not be opened in time.')), WAKE_UP_MS);
+    timer = setTimeout(() => {
+      opening.then((queue) => queue?.close(), () => {});
+      reject(new Error('The queue could not be opened in time.'));
+    }, WAKE_UP_MS);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([opening, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -14,6 +14,7 @@ test('importing has no side effects', async () => {
   try {
     await import('intento');
     await import('intento/contracts');
+    await import('intento/service-worker');
   } finally {
     WebAssembly.instantiate = compile;
   }

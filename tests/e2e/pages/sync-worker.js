@@ -1,5 +1,6 @@
 // A shop's service worker that drains when the browser wakes it. `?api=` says where payments are taken, `?as=` what it can do.
 import { generic } from '/pkg/contracts.js';
+import { openQueue } from '/pkg/index.js';
 import { drainOnSync } from '/pkg/service-worker.js';
 
 const query = new URLSearchParams(location.search);
@@ -7,9 +8,9 @@ const api = query.get('api');
 const options = { scope: 'shopper', contract: generic, baseUrl: api, probeUrl: `${api}/health`, attemptDeadlineMs: 10_000 };
 
 const shoppers = {
-  anyone: () => options,
+  anyone: () => openQueue(options),
   nobody: () => null,
-  without_credentials: () => ({ ...options, authorize: () => Promise.reject(new Error('only the page has a token')) }),
+  without_credentials: () => openQueue({ ...options, authorize: () => Promise.reject(new Error('only the page has a token')) }),
 };
 
 /** What came of each wake-up, for the page that comes after. */
@@ -28,5 +29,5 @@ ExtendableEvent.prototype.waitUntil = function (work) {
   }));
 };
 
-drainOnSync({ queueOptions: shoppers[query.get('as')] });
+drainOnSync({ open: shoppers[query.get('as')] });
 

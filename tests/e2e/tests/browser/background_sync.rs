@@ -65,10 +65,10 @@ async fn s3_a_busy_server_is_asked_again_in_the_same_wake_up() -> Result<()> {
     bench.shop.arm(json!({ "unavailable": 2, "retry_after_s": 1 })).await?;
     wake(&bench, &page).await?;
     charges(&bench, 1).await?;
+    assert_eq!(ended(&page).await?.end, "resolved");
     let ledger = bench.shop.ledger()?;
     assert_eq!((ledger.tally(), ledger.statuses()), (charged_once(3), vec![Some(503), Some(503), Some(201)]));
     ledger.assert_one_key_per_intent(&[&left]);
-    assert_eq!(ended(&page).await?.end, "resolved");
     Ok(())
 }
 

@@ -255,6 +255,135 @@ export type * from './types.js';
  */
 export declare function openQueue(options: QueueOptions): Promise<Queue>;
 
+// react-states.d.ts
+
+/** What the hooks of `./react` say. */
+import type { Intent, IntentSnapshot, Queue } from './types.js';
+/** What {@link QueueState} is made of. */
+export interface QueueIs<Status extends string, Known extends Queue | null, Failure> {
+    /** How far opening it is. */
+    readonly status: Status;
+    /** The queue, once it is open. */
+    readonly queue: Known;
+    /** Why it could not be opened: an `IntentoError`, mostly. */
+    readonly error: Failure;
+}
+/** The provider's queue. On a server it is always `opening`. */
+export type QueueState = QueueIs<'opening', null, null> | QueueIs<'open', Queue, null> | QueueIs<'failed', null, unknown>;
+/** What {@link IntentState} is made of. */
+export interface IntentIs<Status extends string, Held extends Intent | null, Known extends IntentSnapshot | null, Failure> {
+    /** What is known of it, in a word. */
+    readonly status: Status;
+    /** To act on it: `cancel()`, `resume()`, `replace()`, or `settled({ within: 0 })` for its answer. */
+    readonly intent: Held;
+    /** What was known of it when this was rendered; the same object until that changes. */
+    readonly snapshot: Known;
+    /** Why nothing can be known of it: an `IntentoError`, mostly. */
+    readonly error: Failure;
+}
+/**
+ * One intent. `opening`: it is being looked up, as always on a server. `failed`: the queue could not be opened, or not be read.
+ * `absent`: nothing was submitted under that name. `unfinished`: it goes on by itself. `held`: it waits for the app or a person.
+ * `ended`: for good, as far as is known; `snapshot.state` says how.
+ */
+export type IntentState = IntentIs<'opening' | 'absent', null, null, null> | IntentIs<'failed', null, null, unknown> | IntentIs<'unfinished' | 'held' | 'ended', Intent, IntentSnapshot, null>;
+/** What {@link IntentsState} is made of. */
+export interface IntentsAre<Status extends string, Failure> {
+    /** How far the list is. */
+    readonly status: Status;
+    /** Oldest first; empty until `open`. The same array until one of them changes. */
+    readonly intents: readonly IntentSnapshot[];
+    /** Why there is no list: an `IntentoError`, mostly. */
+    readonly error: Failure;
+}
+/** The intents of the scope. On a server it is always `opening`. */
+export type IntentsState = IntentsAre<'opening' | 'open', null> | IntentsAre<'failed', unknown>;
+
+// react.d.ts
+
+/**
+ * React 18 and later. Nothing here opens a queue or reads a global: the app hands over how to open one, of whichever entry, so
+ * that importing and rendering on a server do nothing.
+ */
+import { type ReactElement, type ReactNode } from 'react';
+import type { IntentsState, IntentState, QueueState } from './react-states.js';
+import type { Intent, IntentName, IntentSnapshot, Queue, Submission } from './types.js';
+export type * from './react-states.js';
+/** Where a provider has its queue from. */
+export type IntentoProviderProps = {
+    /** What may use the hooks. */
+    children?: ReactNode;
+} & ({
+    /**
+     * Opens the queue, when the provider is mounted in a browser: `() => openQueue({ ... })`. The provider closes what it opened
+     * when it is unmounted; `openQueue` counts, so that StrictMode's second mount gets the same queue. Only the function of the
+     * first render is called: give the provider a `key` for what makes it another queue, `key={user.id}`.
+     */
+    open: () => Queue | Promise<Queue>;
+    /** Either of the two. */
+    queue?: never;
+} | {
+    /** A queue of the app's own, which closes it itself. That of the first render counts, as above. */
+    queue: Queue | Promise<Queue>;
+    /** Either of the two. */
+    open?: never;
+});
+/** Has a queue for the hooks below it. It counts as a listener of the queue's `change`. */
+export declare function IntentoProvider({ open, queue, children }: IntentoProviderProps): ReactElement;
+/** The queue, once it is open, or why it could not be opened. On the server it is `opening`. */
+export declare function useQueue(): QueueState;
+/**
+ * What is known of the intent of that operation and reference, this tab's or another's: it is rendered again with every
+ * change. After a `replace` it is the successor.
+ */
+export declare function useIntent({ operation, reference }: IntentName): IntentState;
+/** The intents of the scope, oldest first, at most 1 000 that were there and those made since. */
+export declare function useIntents(filter?: {
+    state?: IntentSnapshot['state'];
+}): IntentsState;
+/** What {@link useSubmit} gives. */
+export interface Submitting {
+    /**
+     * Waits for the queue to be open, and submits; resolves once the intent is stored. In an effect, always with a reference: React
+     * may run it twice, and the reference makes it one decision.
+     */
+    submit: (submission: Submission) => Promise<Intent>;
+    /** Is something being stored? What happens to it afterwards is what {@link useIntent} says. */
+    pending: boolean;
+    /** Why the last submission was not stored: an `IntentoError`, mostly; null while that is not known, or if it was. */
+    error: unknown;
+}
+/** To submit from an event handler or an effect. */
+export declare function useSubmit(): Submitting;
+
+// service-worker.d.ts
+
+/**
+ * Draining from a service worker, when the browser wakes it (Background Sync). Pages register the wake-up with
+ * `openQueue({ backgroundSync: true })`. Where there is no Background Sync (Firefox, Safari, webviews) nothing here runs,
+ * and pages drain as they always do.
+ */
+import type { Queue } from './types.js';
+/** What {@link drainOnSync} needs of the app. */
+export interface DrainOptions {
+    /**
+     * Opens the queue at each wake-up, with the options of the page: `() => openQueue({ ... })`, of whichever entry. The worker
+     * reads who is signed in from IndexedDB or the Cache, say, since it has no localStorage. It is closed again afterwards. `null`:
+     * there is nothing to do without a page (nobody is signed in, or only a page has the credentials); everything is left to
+     * the page as it is. At most 60 s.
+     *
+     * An `authorize` that rejects leaves its intent to the page, too. Without `onOutcome`, outcomes are handed over at the next
+     * visit, by the page.
+     */
+    open: () => Queue | null | Promise<Queue | null>;
+}
+/**
+ * Lets Background Sync drain the queue in this service worker. Call it once, while the worker's script is first run: the browser
+ * takes no listeners later. What is due is sent under the same claims as in a tab, for at most a minute; a wake-up that leaves
+ * something that will be due before the browser's next one rejects, so that there is one.
+ */
+export declare function drainOnSync({ open }: DrainOptions): void;
+
 // types.d.ts
 
 /** What an app hands over and gets back. Plain objects only; times are epoch milliseconds. */
@@ -377,6 +506,12 @@ export interface QueueOptions {
      * are gone with the page.
      */
     minDurability?: Durability;
+    /**
+     * Asks the browser to wake your service worker while something is unfinished, also after the last page is closed; the worker
+     * drains with `drainOnSync` of `intento/service-worker`. Default false. A bonus where there is Background Sync (Chromium): nothing waits for it,
+     * and pages drain all the same.
+     */
+    backgroundSync?: boolean;
     /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
     store?: AppStore;
     /**
@@ -446,6 +581,13 @@ export interface Submission {
     request: IntentRequest;
     /** Drop the intent if it was never sent within this time. Default 24 h; `null` = never. */
     expiresIn?: number | null;
+}
+/** What an app calls an intent. */
+export interface IntentName {
+    /** As {@link Submission.operation}. */
+    operation: string;
+    /** As {@link Submission.reference}. */
+    reference: string;
 }
 /** What a submit resolves with: that it is stored, and how safely. */
 export interface Receipt {
@@ -662,6 +804,13 @@ export interface StorageLost {
         reference: string;
     }[];
 }
+/** What is still to be done of a scope's intents. */
+export interface Drained {
+    /** Intents that are due, that nobody runs, and about which this queue can do something; at most 512 are counted. */
+    due: number;
+    /** When the next thing will be due, in epoch milliseconds: an attempt, a look, the end of another tab's claim. Null: nothing is planned. */
+    nextAt: number | null;
+}
 /** A {@link Submission} and a wait, in the shape of `fetch`. */
 export interface FetchInit extends Omit<IntentRequest, 'url'> {
     /** What kind of change this is: `authorize-payment`. */
@@ -683,12 +832,15 @@ export interface Queue {
     submit(submission: Submission): Promise<Intent>;
     /** `submit` and `settled` in one call, in the shape of `fetch`. The intent is `settled.intent`. */
     fetch(url: string, init: FetchInit): Promise<Settled>;
-    /** The intents of this scope, oldest first, at most 1 000; `null` where there is none with that id. */
+    /** The intents of this scope, oldest first, at most 1 000. */
     intents(filter?: {
         state?: IntentSnapshot['state'];
     }): Promise<IntentSnapshot[]>;
-    /** The intent of that id; null where this scope has none. */
-    intent(id: string): Promise<Intent | null>;
+    /**
+     * The intent of that id, or the one that an operation's reference stands for: after a `replace`, the successor. `null` where
+     * this scope has none.
+     */
+    intent(named: string | IntentName): Promise<Intent | null>;
     /**
      * A guest signs in: takes over the intents of another scope that were provably never sent. Those that may have been
      * sent keep their scope, and their reference is blocked in both: they are settled by a queue of that scope, or by
@@ -700,6 +852,13 @@ export interface Queue {
         moved: IntentSnapshot[];
         left: IntentSnapshot[];
     }>;
+    /**
+     * Waits until nothing is under way, here or in another tab, nothing is due, and nothing will be due in the time that is left; at most `within`
+     * ms (default 30 000). Says what there is to do then. What is held waits for the app, and is none of it.
+     */
+    drained(options?: {
+        within?: number;
+    }): Promise<Drained>;
     /** Where new intents are stored, as every receipt says. */
     readonly durability: Durability;
     /** Not null where the storage of this scope was evicted since it was last open here: told once. */

@@ -141,9 +141,10 @@ function readSubmission(submission: Submission, keyAt: string | null): PlainSubm
   return { plain: [canonicalJson(plain), bytes], hasReference: plain.reference !== null };
 }
 
-/** An operation and a reference, as the engine takes them. */
-export function plainName(name: IntentName): [operation: string, reference: string] {
-  return reading(() => [text(own(name, 'operation'), 'operation') ?? '', text(own(name, 'reference'), 'reference') ?? '']);
+/** What an intent is named by, as the engine takes it: its id, or its reference and operation. */
+export function plainName(named: string | IntentName): [name: string, operation?: string] {
+  if (typeof named !== 'object') return [String(named)];
+  return reading(() => [text(own(named, 'reference'), 'reference') ?? '', text(own(named, 'operation'), 'operation') ?? '']);
 }
 
 type PlainBody = [stated: object | null, bytes?: Uint8Array];

@@ -86,9 +86,8 @@ export class OpenQueue implements Queue {
   }
 
   async intent(named: string | IntentName): Promise<Intent | null> {
-    const name = typeof named === 'object' ? plainName(named) : String(named);
-    const ask = (raw: RawQueue) => (typeof name === 'string' ? raw.intent(name) : raw.referred(...name));
-    const found = (await this.#line.ask(ask)) as IntentSnapshot | null;
+    const name = plainName(named);
+    const found = (await this.#line.ask((raw) => raw.intent(...name))) as IntentSnapshot | null;
     if (found === null) return null;
     return this.#intent(found, { created: false, durability: this.durability });
   }
@@ -103,7 +102,7 @@ export class OpenQueue implements Queue {
     const [within = DRAINED_WITHIN_MS] = plainWait(options);
     const until = performance.now() + within;
     for (;;) {
-      const { busy, ...drained } = outlook((await this.#line.ask((raw) => raw.outlook())) as Outlook[]);
+      const { busy, ...drained } = (await this.#line.ask((raw) => raw.outlook())) as Outlook;
       const leftMs = until - performance.now();
       const later = drained.nextAt === null || drained.nextAt - Date.now() > leftMs;
       if (leftMs <= 0 || (!busy && drained.due === 0 && later)) return drained;
@@ -160,20 +159,10 @@ export class OpenQueue implements Queue {
   }
 }
 
-/** What the engine knows of one ledger. */
+/** What the engine knows. */
 interface Outlook extends Drained {
   /** Is something under way here? */
   busy: boolean;
-}
-
-/** Of all ledgers together. */
-function outlook(ledgers: Outlook[]): Outlook {
-  const times = ledgers.flatMap(({ nextAt }) => nextAt ?? []);
-  return {
-    busy: ledgers.some(({ busy }) => busy),
-    due: ledgers.reduce((all, { due }) => all + due, 0),
-    nextAt: times.length === 0 ? null : Math.min(...times),
-  };
 }
 
 /** What the engine answers to a submit. */

@@ -1,26 +1,7 @@
 /** What the hooks of `./react` render: one queue, and snapshots of its intents that stay the same object until they change. */
 
+import type { IntentsState, IntentState, QueueState } from './react-states.js';
 import type { Intent, IntentName, IntentSnapshot, Queue } from './types.js';
-
-export type QueueState =
-  | { readonly status: 'opening'; readonly queue: null; readonly error: null }
-  | { readonly status: 'open'; readonly queue: Queue; readonly error: null }
-  | { readonly status: 'failed'; readonly queue: null; readonly error: unknown };
-
-export type IntentState =
-  /** The queue is being opened, or the intent looked up; always so on a server. */
-  | { readonly status: 'opening'; readonly intent: null; readonly snapshot: null; readonly error: null }
-  /** The queue could not be opened, or not be read. */
-  | { readonly status: 'failed'; readonly intent: null; readonly snapshot: null; readonly error: unknown }
-  /** Nothing was submitted under that name. */
-  | { readonly status: 'absent'; readonly intent: null; readonly snapshot: null; readonly error: null }
-  /** `unfinished`: it goes on by itself. `held`: it waits for the app or a person. `ended`: for good, as far as is known. */
-  | { readonly status: 'unfinished' | 'held' | 'ended'; readonly intent: Intent; readonly snapshot: IntentSnapshot; readonly error: null };
-
-export type IntentsState =
-  | { readonly status: 'opening'; readonly intents: readonly IntentSnapshot[]; readonly error: null }
-  | { readonly status: 'open'; readonly intents: readonly IntentSnapshot[]; readonly error: null }
-  | { readonly status: 'failed'; readonly intents: readonly IntentSnapshot[]; readonly error: unknown };
 
 const OPENING = { status: 'opening', error: null } as const;
 const NO_INTENTS: readonly IntentSnapshot[] = [];

@@ -8,14 +8,17 @@
 import {
   createContext, createElement, useCallback, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactElement, type ReactNode,
 } from 'react';
-import { Board, NEVER, type IntentsState, type IntentState, type QueueState } from './react-board.js';
+import { Board, NEVER } from './react-board.js';
+import type { IntentsState, IntentState, QueueState } from './react-states.js';
 import type { Intent, IntentName, IntentSnapshot, Queue, Submission } from './types.js';
 
-export type { IntentsState, IntentState, QueueState } from './react-board.js';
+export type * from './react-states.js';
 
 const BoardContext = createContext<Board | null>(null);
 
+/** Where a provider has its queue from. */
 export type IntentoProviderProps = {
+  /** What may use the hooks. */
   children?: ReactNode;
 } & (
   | {
@@ -25,11 +28,13 @@ export type IntentoProviderProps = {
      * first render is called: give the provider a `key` for what makes it another queue, `key={user.id}`.
      */
     open: () => Queue | Promise<Queue>;
+    /** Either of the two. */
     queue?: never;
   }
   | {
     /** A queue of the app's own, which closes it itself. That of the first render counts, as above. */
     queue: Queue | Promise<Queue>;
+    /** Either of the two. */
     open?: never;
   }
 );
@@ -68,6 +73,7 @@ export function useIntents(filter: { state?: IntentSnapshot['state'] } = {}): In
   }, [known, state]);
 }
 
+/** What {@link useSubmit} gives. */
 export interface Submitting {
   /**
    * Waits for the queue to be open, and submits; resolves once the intent is stored. In an effect, always with a reference: React

@@ -15,6 +15,7 @@ const WAKE_UP_MS = 60_000;
  */
 const NEXT_WAKE_UP_MS = 5 * 60_000;
 
+/** What {@link drainOnSync} needs of the app. */
 export interface DrainOptions {
   /**
    * Opens the queue at each wake-up, with the options of the page: `() => openQueue({ ... })`, of whichever entry. The worker

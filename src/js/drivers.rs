@@ -95,7 +95,7 @@ impl Drivers {
     pub(super) async fn of_reference(&self, submission: &Submission) -> Result<Rc<Driver<Face>>, Error> {
         if let Reference::Named(reference) = &submission.reference {
             for other in &self.others {
-                if other.knows(&submission.operation, reference).await? {
+                if other.referred(&submission.operation, reference).await?.is_some() {
                     return Ok(other.clone());
                 }
             }

@@ -151,22 +151,17 @@ impl RawQueue {
         }))
     }
 
-    /// Resolves with one snapshot, or null where this scope has no such intent.
-    pub fn intent(&self, intent: String) -> Promise {
-        let (drivers, intent) = (self.drivers.clone(), IntentId::from(intent));
-        self.answering(Box::pin(async move {
-            let driver = drivers.of_intent(&intent).await?;
-            let found = driver.find(&intent).await?;
-            Ok(to_js(&found.map(|intent| Snapshot::of(&intent, &driver.stamp()))))
-        }))
-    }
-
-    /// As [`intent`](Self::intent), of the intent that a reference stands for.
-    pub fn referred(&self, operation: String, reference: String) -> Promise {
+    /// Resolves with one snapshot, or null where this scope has no such intent. With an operation, `name` is a reference.
+    pub fn intent(&self, name: String, operation: Option<String>) -> Promise {
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
             for driver in drivers.all() {
-                if let Some(found) = driver.referred(&operation, &reference).await? {
+                let intent = match &operation {
+                    None => Some(IntentId::from(name.clone())),
+                    Some(operation) => driver.referred(operation, &name).await?,
+                };
+                let Some(intent) = intent else { continue };
+                if let Some(found) = driver.find(&intent).await? {
                     return Ok(to_js(&Snapshot::of(&found, &driver.stamp())));
                 }
             }
@@ -174,15 +169,19 @@ impl RawQueue {
         }))
     }
 
-    /// Resolves with an [`Outlook`](crate::browser::driver::Outlook) for each ledger.
+    /// Resolves with `{ busy, due, nextAt }`, an [`Outlook`](crate::browser::driver::Outlook) of all ledgers together.
     pub fn outlook(&self) -> Promise {
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
-            let mut all = Vec::new();
+            let (mut busy, mut due, mut next_at_ms) = (false, 0, None);
             for driver in drivers.all() {
-                all.push(driver.outlook().await?);
+                let outlook = driver.outlook().await?;
+                busy |= outlook.busy;
+                due += outlook.due;
+                next_at_ms = outlook.next_at_ms.into_iter().chain(next_at_ms).min();
             }
-            Ok(to_js(&all))
+            let next_at = next_at_ms.map_or(JsValue::NULL, |at_ms| (at_ms as f64).into());
+            Ok(object(&[("busy", busy.into()), ("due", due.into()), ("nextAt", next_at)]))
         }))
     }
 

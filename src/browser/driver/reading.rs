@@ -10,7 +10,6 @@ use crate::core::contract::Answer;
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::{DuePage, DueSpan};
 use crate::core::intent::IntentRecord;
-use crate::core::json::json;
 use crate::core::key::IntentId;
 use crate::core::limits::DUE_PAGE_GROWN_MAX;
 use crate::core::reach::OriginRecord;
@@ -33,27 +32,18 @@ pub struct Outlook {
     pub next_at_ms: Option<u64>,
 }
 
-json!(write struct Outlook { busy, due, next_at_ms = "nextAt" });
-
 impl<A: App + 'static> Driver<A> {
     /// The intent with that id, if it is one of this scope.
     pub async fn find(&self, intent: &IntentId) -> Result<Option<Shared<IntentRecord>>, Error> {
         Ok(self.look(intent).await?.0)
     }
 
-    /// Does the ledger know an intent of that reference?
-    pub async fn knows(&self, operation: &str, reference: &str) -> Result<bool, Error> {
-        let name = ReferenceName::new(&self.opening.scope, operation, reference);
-        let found = self.read(&RecordKey::Reference(name)).await;
-        found.map(|versioned| versioned.record.is_some()).map_err(|()| ErrorCode::LedgerUnreadable.into())
-    }
-
-    /// The intent that a reference stands for: the newest of its chain.
-    pub async fn referred(&self, operation: &str, reference: &str) -> Result<Option<Shared<IntentRecord>>, Error> {
+    /// The intent that a reference stands for: the newest of its chain. `None`: the ledger does not know the reference.
+    pub async fn referred(&self, operation: &str, reference: &str) -> Result<Option<IntentId>, Error> {
         let name = ReferenceName::new(&self.opening.scope, operation, reference);
         match self.read(&RecordKey::Reference(name)).await.map(|versioned| versioned.record) {
             Ok(None) => Ok(None),
-            Ok(Some(Record::Reference(intent))) => self.find(&intent).await,
+            Ok(Some(Record::Reference(intent))) => Ok(Some(intent)),
             Ok(Some(_)) | Err(()) => Err(ErrorCode::LedgerUnreadable.into()),
         }
     }

@@ -13,12 +13,12 @@ use crate::workspace::Workspace;
 use crate::{process, setup, snippets, test};
 
 /// Compiled, never run; a wrong use is marked `@ts-expect-error`.
-const TYPE_TEST: &str = ".test-d.ts";
+const TYPE_TESTS: [&str; 2] = [".test-d.ts", ".test-d.tsx"];
 
 /// What the pages' examples take for granted.
 const PRELUDE: &str = "prelude.d.ts";
 
-const NODE_TEST: &str = ".test.mjs";
+const NODE_TESTS: [&str; 1] = [".test.mjs"];
 
 /// Runs pkg-template/test against pkg/: the type tests, each file counted as one test, then Node's.
 pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
@@ -31,8 +31,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
     install(workspace, &project)?;
     let mut files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
     files.extend(snippets::write(workspace, &tests)?);
-    let mut counts = type_tests(workspace, &project, &select(&files, TYPE_TEST))?;
-    counts += node_tests(&project, &select(&files, NODE_TEST))?;
+    let mut counts = type_tests(workspace, &project, &select(&files, &TYPE_TESTS))?;
+    counts += node_tests(&project, &select(&files, &NODE_TESTS))?;
     Ok(counts)
 }
 
@@ -67,10 +67,10 @@ fn copy_tests(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     Ok(copies)
 }
 
-fn select<'a>(files: &'a [PathBuf], suffix: &str) -> Vec<&'a Path> {
+fn select<'a>(files: &'a [PathBuf], suffixes: &[&str]) -> Vec<&'a Path> {
     let named = |file: &Path| {
         let name = file.file_name().and_then(OsStr::to_str);
-        name.is_some_and(|name| name.ends_with(suffix))
+        name.is_some_and(|name| suffixes.iter().any(|suffix| name.ends_with(suffix)))
     };
     files.iter().map(PathBuf::as_path).filter(|file| named(file)).collect()
 }
@@ -81,10 +81,17 @@ fn type_tests(workspace: &Workspace, project: &Path, files: &[&Path]) -> Result<
     }
     let prelude = project.join("test").join(PRELUDE);
     let included = [files, &[prelude.as_path()]].concat();
+    // An app that uses React has these.
+    let types = workspace.tools().join("node_modules");
     let settings = json!({
         "compilerOptions": {
             "target": "ES2022", "lib": ["ES2022", "DOM"], "types": [], "noEmit": true,
             "module": "NodeNext", "moduleResolution": "NodeNext",
+            "jsx": "react-jsx", "paths": {
+                "react": [types.join("@types/react/index.d.ts")],
+                "react/jsx-runtime": [types.join("@types/react/jsx-runtime.d.ts")],
+                "csstype": [types.join("csstype/index.d.ts")],
+            },
             "strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true,
         },
         "files": included,

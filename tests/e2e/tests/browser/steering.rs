@@ -31,7 +31,11 @@ async fn another_card_after_a_decline_is_one_charge_and_a_linked_intent() -> Res
     // The order is now the successor, also after a reload.
     page.reload().await?;
     let found = page.submit(payment_with("order-842", "tok_mastercard")).await?;
-    assert_eq!((found.intent.id, found.created), (next.intent.id, false));
+    assert_eq!((&found.intent.id, found.created), (&next.intent.id, false));
+    let by_reference = "const name = { operation: 'authorize-payment', reference: args[0] };
+        return (await app.queue().intent(name))?.id ?? null;";
+    let named = async |order: &str| page.call::<Option<String>>(by_reference, json!([order])).await;
+    assert_eq!((named("order-842").await?, named("order-843").await?), (Some(next.intent.id), None));
     Ok(())
 }
 

@@ -22,6 +22,9 @@ interface Holding {
   holders: number;
 }
 
+/** How long after it was opened a queue looks for what need not be kept any more: no customer is to wait for that. */
+const PRUNE_AFTER_MS = 5_000;
+
 const open = new Map<string, Holding>();
 
 /**
@@ -89,11 +92,14 @@ async function start(plain: PlainOptions, released: () => boolean): Promise<Queu
       return engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', { ...callbacks, ...replies.calls() });
     });
     canary = new Canary(await line.ask(async (raw) => raw.scopeHash()));
-    return new OpenQueue(line, news, await canary.look(line), keyAt, () => {
+    const queue = new OpenQueue(line, news, await canary.look(line), keyAt, () => {
       const last = released();
       if (last) sync?.close();
       return last;
     });
+    // What cannot be pruned now, because the ledger fails or the queue is closed, is pruned another day.
+    setTimeout(() => void queue.prune().catch(() => {}), PRUNE_AFTER_MS);
+    return queue;
   } catch (error) {
     sync?.close();
     throw asIntentoError(error);

@@ -110,6 +110,28 @@ export class OpenQueue implements Queue {
     }
   }
 
+  async purge(): Promise<IntentSnapshot[]> {
+    return this.#erase(true, Infinity);
+  }
+
+  /** Has the engine take away what it need not keep any more, of the oldest intents. */
+  async prune(): Promise<void> {
+    await this.#erase(false, PRUNED_PAGES_MAX);
+  }
+
+  async #erase(purge: boolean, pagesMax: number): Promise<IntentSnapshot[]> {
+    const all: IntentSnapshot[] = [];
+    for (let ledger = 0, pages = 0; ; ledger += 1) {
+      for (let from: number | undefined = 0; from !== undefined; pages += 1) {
+        const begin: number = from;
+        const page = (await this.#line.ask((raw) => raw.erase(ledger, begin, purge))) as [number | undefined, IntentSnapshot[] | null | undefined] | null;
+        if (page === null || pages >= pagesMax) return all;
+        all.push(...(page[1] ?? []));
+        from = page[0];
+      }
+    }
+  }
+
   on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void {
     if (event === 'change') return this.#news.listen(listener as (snapshot: IntentSnapshot) => void);
     let listens = true;
@@ -199,6 +221,9 @@ interface Calls {
   abandon(reason: string): Promise<IntentSnapshot>;
   replace(submission: Submission, reason: string): Promise<Intent>;
 }
+
+/** Pages of 32 intents that one queue looks through, once after it was opened, for what need not be kept any more. */
+const PRUNED_PAGES_MAX = 32;
 
 /** States in which an intent may stand in the way of its lane. */
 const UNFINISHED: ReadonlySet<IntentSnapshot['state']> = new Set(['queued', 'sending', 'waiting', 'accepted', 'held']);

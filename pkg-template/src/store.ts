@@ -10,8 +10,8 @@ export function storeCalls(store: AppStore): object {
     storeScan: async (prefix: string) => JSON.stringify((await store.scan(prefix)).map(([name, { text }]) => [name, text])),
     storeCommit: async (versions: string, texts: string) => {
       const expected = named(JSON.parse(versions) as [string, number][]);
-      const rows = (JSON.parse(texts) as [string, string][]).map(([name, text]): [string, StoredRow] => {
-        return [name, { version: (expected[name] ?? 0) + 1, text }];
+      const rows = (JSON.parse(texts) as [string, string | null][]).map(([name, text]): [string, StoredRow | null] => {
+        return [name, text === null ? null : { version: (expected[name] ?? 0) + 1, text }];
       });
       return store.commit(expected, named(rows));
     },
@@ -36,10 +36,13 @@ export class MemoryStore implements AppStore {
     return [...this.#rows].filter(([name]) => name.startsWith(prefix));
   }
 
-  async commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean> {
+  async commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow | null>>): Promise<boolean> {
     const version = (name: string): number => this.#rows.get(name)?.version ?? 0;
     if (Object.entries(expectedVersions).some(([name, expected]) => version(name) !== expected)) return false;
-    for (const [name, row] of Object.entries(rows)) this.#rows.set(name, row);
+    for (const [name, row] of Object.entries(rows)) {
+      if (row === null) this.#rows.delete(name);
+      else this.#rows.set(name, row);
+    }
     return true;
   }
 }

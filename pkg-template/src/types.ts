@@ -143,10 +143,10 @@ export interface AppStore {
   /** Every row whose name begins so, in any order. */
   scan(prefix: string): Promise<readonly (readonly [name: string, row: StoredRow])[]>;
   /**
-   * Writes all of `rows`, or nothing. Resolves with `true` once that is as durable as declared; with `false`, and without
+   * Writes all of `rows`, or nothing; a null takes the row of that name away. Resolves with `true` once that is as durable as declared; with `false`, and without
    * having written, where a name in `expectedVersions` has another version than there (0: no row).
    */
-  commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean>;
+  commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow | null>>): Promise<boolean>;
 }
 
 /** The request that an intent freezes: the same bytes on every attempt. */
@@ -268,6 +268,11 @@ export interface IntentSnapshot {
   attempts: AttemptView[];
   /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
   contradicted: boolean;
+  /**
+   * Only the tombstone is left (`purge`, or a week and more after its outcome was delivered): its body and its answer are not kept
+   * any more, so that `answer` says nothing (`status: 0`).
+   */
+  erased: boolean;
   /** The app has asked what became of it (`reconcile`), and that is not known yet. */
   reconciling: boolean;
   /** The intent that this one took the place of, by `replace`. */
@@ -467,6 +472,15 @@ export interface Queue {
    * ms (default 30 000). Says what there is to do then. What is held waits for the app, and is none of it.
    */
   drained(options?: { within?: number }): Promise<Drained>;
+  /**
+   * For sign-out on a device that others use: takes away what is stored of this scope, whatever it is, and resolves with a
+   * list of it, as it was: finish, or note down, what of it is unfinished or undelivered. Nothing of a body, an answer, a header or
+   * a key is in storage afterwards. Of what may have been sent a tombstone stays (see `erased`): its operation and
+   * reference, hashes of its key and payload, and its outcome; without a definite one it is `abandoned`, and late evidence
+   * still counts. So the same reference pays nothing twice. What cannot be read stays as it is; a purge that was cut short
+   * goes on when it is called again.
+   */
+  purge(): Promise<IntentSnapshot[]>;
   /** Where new intents are stored, as every receipt says. */
   readonly durability: Durability;
   /** Not null where the storage of this scope was evicted since it was last open here: told once. */

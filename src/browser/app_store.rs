@@ -14,7 +14,7 @@ use crate::core::limits::COMMIT_DEADLINE_MS;
 use crate::core::record::{ExpectedVersions, Record, RecordKey, Versioned, Writes};
 use crate::core::shared::Shared;
 use crate::ledger::durability::Durability;
-use crate::ledger::format::{Shelf, pack_all, unpack};
+use crate::ledger::format::{PackedRows, Shelf, pack_all, unpack};
 use crate::ledger::scan::{self, At};
 use crate::ledger::store::{Store, StoreError};
 
@@ -26,7 +26,7 @@ pub struct AppStore {
     pub read: Function,
     /// `(prefix)` answers `[name, text][]`.
     pub scan: Function,
-    /// `([name, version][], [name, text][])` answers `true`, or `false` where a version is another.
+    /// `([name, version][], [name, text | null][])`, null for a row to be taken away, answers `true`, or `false` where a version is another.
     pub commit: Function,
 }
 
@@ -91,17 +91,17 @@ impl Store for AppStore {
         self.page(scope, DueSpan::until(until_ms), limit, scan::inbox_at).await
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        Ok(scan::list(self.intents().await?.iter(), scope, limit))
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        Ok(scan::list(self.intents().await?.iter(), scope, from, limit))
     }
 }
 
 impl AppStore {
     /// What became of a commit of which nothing was heard, or that threw (P1.2): it is in if all of it is there.
-    async fn fate(&self, rows: &[(String, String)]) -> Result<(), StoreError> {
+    async fn fate(&self, rows: &PackedRows) -> Result<(), StoreError> {
         let names: Vec<String> = rows.iter().map(|(name, _)| name.clone()).collect();
         let found = self.texts(&names).await.map_err(|_| StoreError::Unknown)?;
-        let is_in = found.iter().zip(rows).all(|(found, (_, text))| found.as_ref() == Some(text));
+        let is_in = found.iter().zip(rows).all(|(found, (_, text))| found == text);
         if is_in { Ok(()) } else { Err(StoreError::Unknown) }
     }
 }

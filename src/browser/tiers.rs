@@ -176,8 +176,8 @@ impl Store for Ledger {
         each!(self, store => store.inbox(scope, until_ms, limit).await)
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        each!(self, store => store.list(scope, limit).await)
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        each!(self, store => store.list(scope, from, limit).await)
     }
 
     async fn transact(&self, changes: &[Change], readings: &Readings) -> Result<Transacted, StoreError> {

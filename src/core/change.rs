@@ -41,6 +41,10 @@ pub enum Change {
     Reconciled(Box<Reconciled>),
     /// Another scope's intents become this one's (P8.2).
     Adopt(Adopt),
+    /// The app has these taken away, whatever they are: at sign-out, from a device that others use (P8.3).
+    Purge(Purge),
+    /// Takes away what nobody needs any more of those that have ended long ago (law 8).
+    Prune(Vec<IntentId>),
     /// A successor for an intent that ended without an effect: write-once, linked both ways (law 3).
     Replace(Box<Replace>),
     /// The app's handler took an outcome, or failed to.
@@ -197,6 +201,13 @@ pub struct Adopt {
     pub intents: Vec<IntentId>,
 }
 
+/// A page of a scope. What is gone already is passed over, so that it can be run again and go on after a crash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    pub scope: ScopeHash,
+    pub intents: Vec<IntentId>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSent {
     pub intent: IntentId,
@@ -239,6 +250,13 @@ pub enum Applied {
         /// Those that may have been sent keep their scope.
         left: Vec<Shared<IntentRecord>>,
     },
+    Purged {
+        /// As they were.
+        dropped: Vec<Shared<IntentRecord>>,
+        /// What became of them: tombstones, and those that were never sent as if they were cancelled.
+        ended: Vec<Shared<IntentRecord>>,
+    },
+    Pruned,
     /// What is known of the delivery changed.
     Delivered(Shared<IntentRecord>),
     Probed {
@@ -318,7 +336,7 @@ impl Applied {
             | Self::Reconciled(intent)
             | Self::Delivered(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
-            Self::Probed { .. } | Self::Adopted { .. } | Self::Ticked => None,
+            Self::Probed { .. } | Self::Adopted { .. } | Self::Purged { .. } | Self::Pruned | Self::Ticked => None,
         }
     }
 }

@@ -327,6 +327,11 @@ impl Engine {
             moved.iter().for_each(|intent| self.tell(intent));
             self.schedule.stale = true;
         }
+        if let Ok(Applied::Purged { ended, .. }) = &result {
+            ended.iter().for_each(|intent| self.tell(intent));
+            // Lanes have passed their turns on.
+            self.schedule.stale = true;
+        }
         self.effects.push(Effect::Done { ticket, result });
         if let Some(intent) = intent {
             // What it stood in the way of is due.

@@ -88,6 +88,10 @@ pub enum JournalEvent {
     },
     /// The app has the outcome by other means.
     Acknowledged,
+    /// Everything before was taken away, with body, answer and key. `purged`: at the app's word, not by its age.
+    Erased {
+        purged: bool,
+    },
     /// Evidence against the outcome (law 6).
     Contradicted {
         attempt: u32,
@@ -98,7 +102,7 @@ pub enum JournalEvent {
 impl JournalEvent {
     /// Does it decide about the intent? None of these comes again and again.
     pub fn is_decisive(&self) -> bool {
-        use JournalEvent::{Abandoned, Adopted, Contradicted, Replaced, Replaces, Settled, Skipped, Submitted};
+        use JournalEvent::{Abandoned, Adopted, Contradicted, Erased, Replaced, Replaces, Settled, Skipped, Submitted};
         matches!(
             self,
             Submitted
@@ -109,6 +113,7 @@ impl JournalEvent {
                 | Replaces { .. }
                 | Settled { .. }
                 | Contradicted { .. }
+                | Erased { .. }
         )
     }
 }
@@ -133,5 +138,6 @@ json!(enum JournalEvent {
     Settled { state } = "settled",
     Delivered { ok } = "delivered",
     Acknowledged = "acknowledged",
+    Erased { purged } = "erased",
     Contradicted { attempt, reading } = "contradicted",
 });

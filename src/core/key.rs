@@ -55,6 +55,23 @@ impl Key {
         &self.0
     }
 
+    /// What stays of a key in a tombstone: its hash, which no server takes for it.
+    #[must_use]
+    pub fn erased(&self) -> Self {
+        match self.hash_only() {
+            Some(_) => self.clone(),
+            None => Self([ERASED, &self.hash()].concat().into()),
+        }
+    }
+
+    /// Is this text the key? Asked of what a server repeats; an erased key still knows itself.
+    pub fn is(&self, text: &str) -> bool {
+        match self.hash_only() {
+            Some(hash) => hash == hex(Sha256::digest(text.as_bytes()).as_slice()),
+            None => *self.0 == text,
+        }
+    }
+
     /// Another key for every retry: what no client may do, so that a demonstration can be seen to fail.
     #[cfg(any(feature = "break-new-key", feature = "deliberate-bugs"))]
     pub fn broken_for_retry(&self, attempt: u32) -> Self {
@@ -63,9 +80,23 @@ impl Key {
 
     /// The first 12 hex digits of SHA-256 of the key: what may appear in logs.
     pub fn short_hash(&self) -> String {
-        hex(Sha256::digest(self.0.as_bytes()).as_slice()).chars().take(12).collect()
+        self.hash().chars().take(12).collect()
+    }
+
+    fn hash(&self) -> String {
+        match self.hash_only() {
+            Some(hash) => hash.to_owned(),
+            None => hex(Sha256::digest(self.0.as_bytes()).as_slice()),
+        }
+    }
+
+    fn hash_only(&self) -> Option<&str> {
+        self.0.strip_prefix(ERASED)
     }
 }
+
+/// In front of the hash of a key that was erased.
+const ERASED: &str = "sha256:";
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -262,6 +293,16 @@ mod tests {
     #[test]
     fn a_short_hash_is_that_of_the_bare_key() {
         assert_eq!(Key("68fb2296-14c9-4cba-8e91-92027ee5d721".to_owned().into()).short_hash(), "a22ecb52e148");
+    }
+
+    #[test]
+    fn an_erased_key_is_its_hash_and_knows_itself() {
+        let key = Key::render(RandomBits([7; 16]), &rules(KeyFormat::Uuid));
+        let erased = key.erased();
+        assert!(!erased.expose().contains(key.expose()));
+        assert_eq!((erased.short_hash(), erased.erased()), (key.short_hash(), erased.clone()));
+        assert!(erased.is(key.expose()) && !erased.is(erased.expose()) && !erased.is("another"));
+        assert!(key.is(key.expose()) && !key.is("another"));
     }
 
     #[test]

@@ -137,6 +137,14 @@ pub const RETENTION_MAX_MS: u64 = 366 * 24 * 60 * 60 * 1_000;
 /// A wall clock that steps back further than this starts a new epoch, unless a monotonic clock bridges it (P3.1).
 pub const CLOCK_STEP_BACK_MS: u64 = 60_000;
 
+/// How long what belongs to a finished intent is kept after its outcome was delivered: body, answer, headers, key and journal.
+/// Longer, where its contract's retention is.
+pub const FINISHED_KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
+/// How long the tombstone is kept after that: the same reference is the same intent until then.
+pub const TOMBSTONE_KEPT_MS: u64 = 90 * 24 * 60 * 60 * 1_000;
+/// Intents that one transaction purges or prunes: a thousand journal entries of each may go.
+pub const ERASED_PAGE_MAX: u32 = 32;
+
 /// How long any answer from an origin licenses sending without a probe (P4.1).
 pub const REACHABLE_FRESH_MS: u64 = 30_000;
 /// How long a probe that has never succeeded may forbid a claim while the browser says it is online (P4.2).

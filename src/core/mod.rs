@@ -25,6 +25,7 @@ pub mod reach;
 pub mod record;
 pub mod shared;
 pub mod snapshot;
+pub mod state;
 pub mod submission;
 pub mod time;
 pub mod transition;

@@ -57,6 +57,11 @@ impl LaneName {
 }
 
 impl IntentRecord {
+    /// Names the record of its reference, if it has one.
+    pub fn reference_name(&self) -> Option<ReferenceName> {
+        self.reference.as_ref().map(|reference| ReferenceName::new(&self.scope, &self.operation, reference))
+    }
+
     /// Names the record of its lane, if it has one.
     pub fn lane_key(&self) -> Option<RecordKey> {
         self.lane.as_ref().map(|at| RecordKey::Lane(LaneName::new(&self.scope, &at.lane)))
@@ -78,6 +83,15 @@ pub enum Record {
     Origin(Shared<OriginRecord>),
     /// It exists and this build cannot read it: kept with its bytes, never rewritten, never taken for absent (law 8).
     Undecodable,
+    /// Only written, never read: the record is taken away, which [`transition`](super::transition) does where law 8 allows.
+    Gone,
+}
+
+impl Record {
+    /// The record, unless it is to be taken away.
+    pub fn there(&self) -> Option<&Self> {
+        Some(self).filter(|record| !matches!(record, Self::Gone))
+    }
 }
 
 /// Counts of one scope.
@@ -190,7 +204,7 @@ impl Versioned {
 /// Versions that a commit relies on: everything that was read, absent records included as 0 (P1.4).
 pub type ExpectedVersions = SortedMap<RecordKey, u64>;
 
-/// Records to write. Nothing in this format deletes.
+/// Records to write, or to take away ([`Record::Gone`]).
 pub type Writes = SortedMap<RecordKey, Record>;
 
 /// Why a change was not applied to what the overlay holds.
@@ -236,7 +250,7 @@ impl Overlay {
     /// The record under a key; `None` where there is none. [`Stop::Unread`] if the store was not asked yet.
     pub fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
         if let Some(record) = self.written.get(key) {
-            return Ok(Some(record));
+            return Ok(record.there());
         }
         match self.read.get(key) {
             Some(versioned) => Ok(versioned.record.as_ref()),

@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub attempt_count: u32,
     pub attempts: Vec<AttemptView>,
     pub contradicted: bool,
+    /// Only the tombstone is left: body, answer, headers and journal are not kept any more.
+    pub erased: bool,
     /// The app has asked what became of it, and has no answer yet.
     pub reconciling: bool,
     /// The intent that this one took the place of.
@@ -50,6 +52,7 @@ json!(write struct Snapshot {
     attempt_count = "attemptCount",
     attempts,
     contradicted,
+    erased,
     reconciling,
     predecessor,
     successor,
@@ -161,6 +164,7 @@ impl Snapshot {
             attempt_count: intent.history.total,
             attempts: intent.history.attempts.iter().map(AttemptView::of).collect(),
             contradicted: intent.contradicted,
+            erased: intent.erased.is_some(),
             reconciling: intent.reconciling.asked,
             predecessor: intent.predecessor.clone(),
             successor: intent.successor.clone(),

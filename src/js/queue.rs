@@ -12,16 +12,17 @@ use super::{errors, options};
 use crate::browser::codec::to_js;
 use crate::browser::driver::{Done, Driver};
 use crate::browser::sys::{Deferred, object, promise_of};
-use crate::core::change::{Applied, Change};
+use crate::core::change::{Applied, Change, Purge};
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::CommitError;
 use crate::core::intent::IntentRecord;
 use crate::core::key::{IntentId, ScopeHash};
-use crate::core::limits::{ADOPT_MAX, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
+use crate::core::limits::{ADOPT_MAX, ERASED_PAGE_MAX, FINISHED_KEPT_MS, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::shared::Shared;
 use crate::core::snapshot::Snapshot;
 use crate::core::submission::{self, Submission, adoption, scope_hash};
 use crate::core::time::{Moment, Stamp};
+use crate::core::transition::may_be_pruned;
 use crate::ledger::store::Store;
 
 /// A queue of one scope. The JavaScript face wraps it; every rejection is a plain error object.
@@ -114,11 +115,38 @@ impl RawQueue {
             let from = scope_hash(from.as_deref())?;
             let adopted = js_sys::Array::new();
             for driver in drivers.all() {
-                let listed = listed(driver, &from, ADOPT_MAX as u32 + 1).await?;
+                let listed = listed(driver, &from, 0, ADOPT_MAX as u32 + 1).await?;
                 let adopt = adoption(from.clone(), driver.scope().clone(), &listed)?;
                 adopted.push(&steer(driver, Change::Adopt(adopt)));
             }
             Ok(Promise::all(&adopted).into())
+        }))
+    }
+
+    /// Takes away what is stored of one page of this scope's intents in one ledger, from a sequence on: all of it, or, unless
+    /// `purge`, what law 8 lets go. Resolves with `[next, dropped]`: where the next page begins, undefined where none is worth
+    /// a look, and the snapshots of what a purge has dropped, as it was; or with null where there is no such ledger.
+    pub fn erase(&self, ledger: usize, from: f64, purge: bool) -> Promise {
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            let Some(driver) = drivers.all().nth(ledger) else { return Ok(JsValue::NULL) };
+            let page = listed(driver, driver.scope(), from as u64, ERASED_PAGE_MAX).await?;
+            let now = driver.stamp();
+            // What was submitted later is younger still.
+            let old = |last: &&Shared<IntentRecord>| {
+                purge || now.at_ms.saturating_sub(last.created.at_ms) >= FINISHED_KEPT_MS
+            };
+            let next = page.last().filter(old).map(|last| last.sequence.saturating_add(1) as f64);
+            let wanted = page.iter().filter(|intent| purge || may_be_pruned(intent, &now));
+            let intents: Vec<IntentId> = wanted.map(|intent| intent.id.clone()).collect();
+            let dropped = if intents.is_empty() {
+                JsValue::UNDEFINED
+            } else if purge {
+                steer(driver, Change::Purge(Purge { scope: driver.scope().clone(), intents }))
+            } else {
+                steer(driver, Change::Prune(intents))
+            };
+            Ok(Promise::all(&js_sys::Array::of2(&next.into(), &dropped)).into())
         }))
     }
 
@@ -144,7 +172,7 @@ impl RawQueue {
             for driver in drivers.all() {
                 let now = driver.stamp();
                 all.extend(
-                    listed(driver, driver.scope(), LIST_MAX).await?.iter().map(|intent| Snapshot::of(intent, &now)),
+                    listed(driver, driver.scope(), 0, LIST_MAX).await?.iter().map(|intent| Snapshot::of(intent, &now)),
                 );
             }
             Ok(to_js(&all))
@@ -292,6 +320,7 @@ fn plain(applied: &Applied, driver: &Driver<Face>) -> JsValue {
         Applied::Adopted { moved, left } => {
             object(&[("moved", snapshots(moved, &now)), ("left", snapshots(left, &now))])
         }
+        Applied::Purged { dropped, .. } => snapshots(dropped, &now),
         _ => snapshot,
     }
 }
@@ -300,8 +329,13 @@ fn snapshots(intents: &[Shared<IntentRecord>], now: &Stamp) -> JsValue {
     to_js(&intents.iter().map(|intent| Snapshot::of(intent, now)).collect::<Vec<_>>())
 }
 
-async fn listed(driver: &Driver<Face>, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, Error> {
-    let listed = driver.store().list(scope, limit).await;
+async fn listed(
+    driver: &Driver<Face>,
+    scope: &ScopeHash,
+    from: u64,
+    limit: u32,
+) -> Result<Vec<Shared<IntentRecord>>, Error> {
+    let listed = driver.store().list(scope, from, limit).await;
     listed.map_err(|_| ErrorCode::LedgerUnreadable.into())
 }
 

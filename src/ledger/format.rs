@@ -82,7 +82,7 @@ impl Record {
             Self::Journal(entry) => to_text(entry),
             Self::Contract(contract) => to_text(contract.as_ref()),
             Self::Origin(origin) => to_text(origin),
-            Self::Undecodable => return None,
+            Self::Undecodable | Self::Gone => return None,
         })
     }
 
@@ -194,10 +194,18 @@ fn pack(key: &RecordKey, version: u64, record: &Record) -> Option<String> {
     Some(to_text(&Packed { v, version, checksum, record }))
 }
 
+/// Rows by their names; `None` takes one away.
+pub type PackedRows = Vec<(String, Option<String>)>;
+
 /// The rows of a transaction, by [`RecordKey::path`], each a version later than `version` says; as `pack`.
-pub fn pack_all(writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Option<Vec<(String, String)>> {
-    let row =
-        |(key, record): (&RecordKey, &Record)| Some((key.path(), pack(key, version(key).saturating_add(1), record)?));
+pub fn pack_all(writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Option<PackedRows> {
+    let row = |(key, record): (&RecordKey, &Record)| {
+        let text = match record.there() {
+            Some(record) => Some(pack(key, version(key).saturating_add(1), record)?),
+            None => None,
+        };
+        Some((key.path(), text))
+    };
     writes.iter().map(row).collect()
 }
 

@@ -76,6 +76,10 @@ impl Store for MemoryStore {
             return Err(StoreError::Aborted);
         }
         for (key, record) in writes.iter() {
+            if *record == Record::Gone {
+                shelves.of_mut(key).remove(key);
+                continue;
+            }
             let held = shelves.of_mut(key).entry(key.clone()).or_insert(Versioned::ABSENT);
             *held = Versioned { version: held.version + 1, record: Some(record.clone()) };
         }
@@ -91,8 +95,8 @@ impl Store for MemoryStore {
         Ok(scan::page(intents(&self.shelves.borrow()), scope, DueSpan::until(until_ms), limit, scan::inbox_at))
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        Ok(scan::list(intents(&self.shelves.borrow()), scope, limit))
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        Ok(scan::list(intents(&self.shelves.borrow()), scope, from, limit))
     }
 }
 
@@ -137,7 +141,8 @@ fn takes_a_head(shelves: &Shelves, writes: &Writes, record: &Record) -> bool {
     }
     let after = |old: &IntentRecord| match writes.get(&RecordKey::Intent(old.id.clone())) {
         Some(Record::Intent(written)) => written.head_reference.as_ref() == Some(head),
-        _ => old.head_reference.as_ref() == Some(head),
+        Some(_) => false,
+        None => old.head_reference.as_ref() == Some(head),
     };
     intents(shelves).any(|old| old.id != new.id && after(old))
 }

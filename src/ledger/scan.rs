@@ -39,15 +39,16 @@ pub fn page<'a>(
     DuePage { due, next_due_at_ms: beyond.or(next_due_at_ms), ..DuePage::default() }
 }
 
-/// Those of a scope, in the order of their submission.
+/// Those of a scope, from that sequence on, in the order of their submission.
 pub fn list<'a>(
     intents: impl Iterator<Item = &'a Shared<IntentRecord>>,
     scope: &ScopeHash,
+    from: u64,
     limit: u32,
 ) -> Vec<Shared<IntentRecord>> {
     let mut all = Vec::new();
     intents
-        .filter(|intent| intent.scope == *scope)
+        .filter(|intent| intent.scope == *scope && intent.sequence >= from)
         .for_each(|intent| place(&mut all, intent, |it| (None, it.sequence)));
     all.truncate(limit as usize);
     all

@@ -54,7 +54,8 @@ pub trait Store {
     async fn read(&self, keys: &[RecordKey]) -> Result<Vec<Versioned>, StoreError>;
 
     /// Writes all or nothing, if everything that was read still has the version it had. `expected` names absent
-    /// records too, as version 0: no phantoms (P1.4). Resolves when the writes are durable.
+    /// records too, as version 0: no phantoms (P1.4). Resolves when the writes are durable, and what is
+    /// [gone](crate::core::record::Record::Gone) is no longer there.
     async fn commit(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<(), StoreError>;
 
     /// The unfinished intents of a scope that are due within a span of the ledger clock, and when the next one after it is.
@@ -64,8 +65,8 @@ pub trait Store {
     /// The outcomes of a scope that are due for the app up to `until_ms`, as [`due`](Self::due).
     async fn inbox(&self, scope: &ScopeHash, until_ms: u64, limit: u32) -> Result<DuePage, StoreError>;
 
-    /// A scope's intents in the order they were submitted.
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError>;
+    /// A scope's intents in the order they were submitted, from that sequence on.
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError>;
 
     /// Applies changes in one transaction. A store that can decide inside a transaction of its own does so; this is
     /// the way of all others: read, decide, commit what was decided if nothing has changed, else again.

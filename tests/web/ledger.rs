@@ -58,7 +58,7 @@ async fn a_dead_handle_is_opened_again_and_a_change_is_not_lost() {
     store.close();
     let done = store.transact(&[change(2, "order-2", 5)], &readings(READING)).await.unwrap();
     assert!(done.results[0].is_ok());
-    assert_eq!(store.list(&ScopeHash::of("ledger-test"), 10).await.unwrap().len(), 2);
+    assert_eq!(store.list(&ScopeHash::of("ledger-test"), 0, 10).await.unwrap().len(), 2);
 }
 
 /// From now on, every transaction of the handle that is used next fails so; `how` sees the transaction as `it`.
@@ -98,7 +98,7 @@ async fn i9_what_fails_on_a_handle_that_looks_healthy_runs_again_on_another() {
         heal();
         assert!(written.is_ok_and(|done| done.results[0].is_ok()), "{how}");
         sicken(how);
-        let read = store.list(&ScopeHash::of("ledger-test"), 10).await;
+        let read = store.list(&ScopeHash::of("ledger-test"), 0, 10).await;
         heal();
         assert_eq!(read.map(|intents| intents.len()), Ok(2), "{how}");
     }

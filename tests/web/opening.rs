@@ -33,7 +33,7 @@ async fn i6_a_ledger_of_a_greater_version_is_opened_as_it_is() {
     let store = IndexedDb::open("opening-greater").await.unwrap();
     assert!(made.is_some());
     assert_eq!(store.ledger_name().await, made, "it is the same ledger");
-    assert!(store.list(&ScopeHash::of("nobody"), 1).await.unwrap().is_empty());
+    assert!(store.list(&ScopeHash::of("nobody"), 0, 1).await.unwrap().is_empty());
 }
 
 /// Never taken for an empty one (law 8).

@@ -60,7 +60,7 @@ pub(crate) async fn one_reference_in_one_batch_is_one_intent(store: &impl Store)
     };
     assert_eq!(first.id, same.id);
     assert!(matches!(&done.results[2], Err(Refusal::ReferenceConflict(it)) if it.id == first.id));
-    assert_eq!(store.list(&ScopeHash::of("ledger-test"), 10).await.unwrap().len(), 1);
+    assert_eq!(store.list(&ScopeHash::of("ledger-test"), 0, 10).await.unwrap().len(), 1);
 }
 
 pub(crate) async fn a_change_that_ran_before_runs_again_without_effect(store: &impl Store) {
@@ -69,7 +69,7 @@ pub(crate) async fn a_change_that_ran_before_runs_again_without_effect(store: &i
     let first = store.transact(&submit, &readings(READING)).await.unwrap();
     let again = store.transact(&submit, &readings(READING)).await.unwrap();
     assert_eq!(first.results, again.results);
-    assert_eq!(store.list(&scope, 10).await.unwrap().len(), 1);
+    assert_eq!(store.list(&scope, 0, 10).await.unwrap().len(), 1);
 }
 
 pub(crate) async fn a_commit_on_changed_or_phantom_records_conflicts(store: &impl Store) {
@@ -129,7 +129,7 @@ pub(crate) async fn a_list_is_in_the_order_of_submission_and_no_longer_than_aske
     for seed in [3, 1, 2] {
         store.transact(&[change(seed, &format!("order-{seed}"), 1)], &readings(READING)).await.unwrap();
     }
-    let listed = store.list(&ScopeHash::of("ledger-test"), 2).await.unwrap();
+    let listed = store.list(&ScopeHash::of("ledger-test"), 0, 2).await.unwrap();
     let references: Vec<Option<&str>> = listed.iter().map(|intent| intent.reference.as_deref()).collect();
     assert_eq!(references, [Some("order-3"), Some("order-1")]);
 }

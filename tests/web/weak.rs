@@ -42,7 +42,7 @@ fn scope() -> ScopeHash {
 }
 
 async fn references(store: &LocalStorage) -> Vec<Option<String>> {
-    let listed = store.list(&scope(), 500).await.unwrap();
+    let listed = store.list(&scope(), 0, 500).await.unwrap();
     listed.iter().map(|intent| intent.reference.clone()).collect()
 }
 
@@ -161,7 +161,7 @@ async fn l9_a_damaged_value_is_kept_and_passed_over() {
     for (seed, reference) in [(1, "order-1"), (2, "order-2")] {
         store.transact(&[change(seed, reference, 5)], &readings(READING)).await.unwrap();
     }
-    let victim = store.list(&scope(), 1).await.unwrap()[0].id.clone();
+    let victim = store.list(&scope(), 0, 1).await.unwrap()[0].id.clone();
     let name = format!("test.damaged/intents/{}", victim.0);
     for garbage in ["{", "null", "\"text\"", "{\"v\":1,\"version\":1,\"checksum\":\"1\",\"record\":\"{}\"}"] {
         eval(&format!("localStorage.setItem('{name}', '{garbage}')"));

@@ -197,8 +197,8 @@ impl Store for IndexedDb {
         self.page("inbox", scope, DueSpan::until(until_ms), limit).await
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        let range = bound(scope, 0.0, f64::INFINITY, false)?;
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        let range = bound(scope, from as f64, f64::INFINITY, false)?;
         let request = self.reading(&[Shelf::Intents], |transaction| all(transaction, "order", &range, limit)).await?;
         Ok(rows(&request)?.iter().filter_map(readable_intent).collect())
     }

@@ -190,9 +190,12 @@ impl Session {
         let (last, first): (Vec<_>, Vec<_>) = writes.iter().partition(|(_, record)| heads(record));
         for (key, record) in first.into_iter().chain(last) {
             let shelf = self.transaction.object_store(key.shelf().name());
-            let row = encode(key, overlay.version(key).saturating_add(1), record);
-            let put = shelf.ok().zip(row).is_some_and(|(shelf, row)| shelf.put(&row).is_ok());
-            if !put {
+            let written = shelf.ok().is_some_and(|shelf| match record.there() {
+                Some(record) => encode(key, overlay.version(key).saturating_add(1), record)
+                    .is_some_and(|row| shelf.put(&row).is_ok()),
+                None => shelf.delete(&JsValue::from_str(&key.name())).is_ok(),
+            });
+            if !written {
                 self.give_up(StoreError::Aborted);
                 return false;
             }

@@ -26,7 +26,7 @@ use crate::core::record::{ExpectedVersions, Overlay, Record, RecordKey, Versione
 use crate::core::shared::Shared;
 use crate::core::time::{Moment, Readings};
 use crate::ledger::batch::{Decided, decide};
-use crate::ledger::format::{Shelf, pack_all, unpack};
+use crate::ledger::format::{PackedRows, Shelf, pack_all, unpack};
 use crate::ledger::scan::{self, At};
 use crate::ledger::store::{Store, StoreError, Transacted};
 
@@ -84,17 +84,17 @@ impl LocalStorage {
     }
 
     /// What is written and not yet under its names.
-    fn log(&self) -> Result<Rows, StoreError> {
+    fn log(&self) -> Result<PackedRows, StoreError> {
         match self.get(&self.name(LOG))? {
-            None => Ok(Rows::new()),
+            None => Ok(PackedRows::new()),
             Some(text) => from_text(&text).map_err(|_| StoreError::Unreadable),
         }
     }
 
-    fn record(&self, key: &RecordKey, log: &Rows) -> Result<Versioned, StoreError> {
+    fn record(&self, key: &RecordKey, log: &PackedRows) -> Result<Versioned, StoreError> {
         let name = self.name(&key.path());
         let text = match log.iter().find(|(logged, _)| *logged == name) {
-            Some((_, text)) => Some(text.clone()),
+            Some((_, text)) => text.clone(),
             None => self.get(&name)?,
         };
         Ok(text.map_or(Versioned::ABSENT, |text| unpack(key, &text)))
@@ -149,9 +149,6 @@ impl LocalStorage {
     }
 }
 
-/// Names and texts.
-type Rows = Vec<(String, String)>;
-
 /// The value that holds a transaction until all of it is under its names.
 const LOG: &str = "commit";
 
@@ -159,7 +156,7 @@ const LOG: &str = "commit";
 impl LocalStorage {
     fn decided(&self, changes: &[Change], readings: &Readings) -> Result<Transacted, StoreError> {
         self.finish_log()?;
-        let (mut overlay, nothing) = (Overlay::default(), Rows::new());
+        let (mut overlay, nothing) = (Overlay::default(), PackedRows::new());
         let Decided { results, clock } = loop {
             match decide(&mut overlay, changes, readings()) {
                 Ok(decided) => break decided,
@@ -177,7 +174,7 @@ impl LocalStorage {
 
     fn compared(&self, expected: &ExpectedVersions, writes: &Writes) -> Result<Transacted, StoreError> {
         self.finish_log()?;
-        let nothing = Rows::new();
+        let nothing = PackedRows::new();
         for (key, version) in expected.iter() {
             if self.record(key, &nothing)?.version != *version {
                 return Err(StoreError::Conflict);
@@ -188,7 +185,7 @@ impl LocalStorage {
     }
 
     fn write(&self, writes: &Writes, version: impl Fn(&RecordKey) -> u64) -> Result<(), StoreError> {
-        let mut rows: Rows = pack_all(writes, &version).ok_or(StoreError::Aborted)?;
+        let mut rows = pack_all(writes, &version).ok_or(StoreError::Aborted)?;
         rows.iter_mut().for_each(|(name, _)| *name = self.name(name));
         if rows.is_empty() {
             return Ok(());
@@ -212,8 +209,11 @@ impl LocalStorage {
         if rows.is_empty() { Ok(()) } else { self.put(&self.name(LOG), &rows) }
     }
 
-    fn put(&self, log: &str, rows: &Rows) -> Result<(), StoreError> {
-        rows.iter().try_for_each(|(name, text)| self.set(name, text))?;
+    fn put(&self, log: &str, rows: &PackedRows) -> Result<(), StoreError> {
+        rows.iter().try_for_each(|(name, text)| match text {
+            Some(text) => self.set(name, text),
+            None => self.area.remove_item(name).map_err(unreadable),
+        })?;
         self.area.remove_item(log).map_err(unreadable)
     }
 
@@ -243,8 +243,8 @@ impl Store for LocalStorage {
         self.page(scope, DueSpan::until(until_ms), limit, scan::inbox_at)
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
-        Ok(scan::list(self.intents()?.iter(), scope, limit))
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+        Ok(scan::list(self.intents()?.iter(), scope, from, limit))
     }
 
     async fn transact(&self, changes: &[Change], readings: &Readings) -> Result<Transacted, StoreError> {

@@ -114,11 +114,13 @@ impl Windows {
 
     /// How long after the window's start an attempt may still end, for this path.
     pub fn usable_ms(&self, path: &str) -> u64 {
-        if !self.resends {
-            return 0;
-        }
+        if self.resends { self.retention_ms(path).saturating_sub(self.margin_ms) } else { 0 }
+    }
+
+    /// How long the server says that it remembers a key on this path.
+    pub fn retention_ms(&self, path: &str) -> u64 {
         let special = self.by_path.iter().find(|special| special.covers(path));
-        special.map_or(self.retention_ms, |special| special.retention_ms).saturating_sub(self.margin_ms)
+        special.map_or(self.retention_ms, |special| special.retention_ms)
     }
 
     /// The smallest of all.

@@ -186,7 +186,7 @@ impl Marks {
         });
         let echo = match echoed {
             None => Echo::Absent,
-            Some(value) if unquoted(value) == key.expose() => Echo::Ours,
+            Some(value) if key.is(unquoted(value)) => Echo::Ours,
             Some(_) => Echo::Other,
         };
         let marked = contract.replay.as_ref().and_then(|marker| {

@@ -35,6 +35,10 @@ pub(super) fn adopt(draft: &mut Draft<'_>, change: &Adopt) -> Result<Applied, St
             take_reference(draft, &intent, change)?;
         }
         if stays {
+            if intent.blocks.is_none() {
+                intent.blocks = Some(change.to.clone());
+                draft.put_intent(&intent);
+            }
             left.push(intent);
         } else {
             rescope(draft, &mut intent, change)?;

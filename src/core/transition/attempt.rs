@@ -157,7 +157,7 @@ pub(super) fn contradicts(intent: &IntentRecord, had_effect: bool) -> bool {
 pub(super) fn raise(draft: &mut Draft<'_>, intent: &mut IntentRecord, had_effect: bool) -> Result<(), Stop> {
     intent.contradicted = true;
     if let Some(successor) = intent.successor.as_ref().filter(|_| had_effect) {
-        let mut successor = draft.intent(successor)?;
+        let Some(mut successor) = draft.find_intent(successor)? else { return Ok(()) };
         if !successor.has_ended() && !successor.maybe_sent() {
             draft.hold(&mut successor, HeldReason::ConflictingAnswers);
             draft.put_intent(&successor);
@@ -256,6 +256,7 @@ fn keep_answer(
     put_answer(draft, intent, facts.attempt, answer, resource)
 }
 
+/// A tombstone takes none: what was erased stays erased, whatever comes in late.
 pub(super) fn put_answer(
     draft: &mut Draft<'_>,
     intent: &IntentRecord,
@@ -263,6 +264,9 @@ pub(super) fn put_answer(
     answer: &Answer,
     resource: Option<String>,
 ) -> Result<(), Stop> {
+    if intent.erased.is_some() {
+        return Ok(());
+    }
     let mut kept = Answer { resource, ..answer.clone() };
     if kept.body.as_ref().is_some_and(|body| body.len() > ANSWER_KEPT_MAX_BYTES) {
         kept.body = None;

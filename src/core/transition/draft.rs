@@ -95,7 +95,7 @@ impl<'a> Draft<'a> {
 
     fn get(&self, key: &RecordKey) -> Result<Option<&Record>, Stop> {
         match self.writes.get(key) {
-            Some(record) => Ok(Some(record)),
+            Some(record) => Ok(record.there()),
             None => self.overlay.get(key),
         }
     }
@@ -183,6 +183,25 @@ impl<'a> Draft<'a> {
 
     pub(super) fn put_origin(&mut self, origin: &str, record: &Shared<OriginRecord>) {
         self.writes.insert(RecordKey::Origin(origin.to_owned()), Record::Origin(record.clone()));
+    }
+
+    /// Takes an intent away with everything that belongs to it. Its reference is free, if it was this one's.
+    pub(super) fn remove(&mut self, intent: &IntentRecord) -> Result<(), Stop> {
+        if let Some(name) = intent.reference_name()
+            && self.reference(&name)?.as_ref() == Some(&intent.id)
+        {
+            self.writes.insert(RecordKey::Reference(name), Record::Gone);
+        }
+        self.remove_journal(intent);
+        self.writes.insert(RecordKey::Payload(intent.id.clone()), Record::Gone);
+        self.writes.insert(RecordKey::Intent(intent.id.clone()), Record::Gone);
+        Ok(())
+    }
+
+    /// Those of its entries that were only counted are not there, and are taken away all the same.
+    pub(super) fn remove_journal(&mut self, intent: &IntentRecord) {
+        let gone = (0..intent.journal_entries).map(|entry| (RecordKey::Journal(intent.id.clone(), entry), Record::Gone));
+        self.writes.extend(gone);
     }
 
     /// Appends to an intent's journal. What it is too long for is only counted.

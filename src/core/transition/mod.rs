@@ -6,6 +6,7 @@ mod attempt;
 mod claim;
 mod deliver;
 mod draft;
+mod erase;
 mod lane;
 mod poll;
 mod reconcile;
@@ -16,13 +17,15 @@ mod submit;
 mod tests;
 
 use super::bugs::{Bug, bug};
-use super::change::{Applied, Change, Delivered, NotSent, Refusal};
+use super::change::{Applied, Change, Delivered, NotSent, Purge, Refusal};
 use super::intent::{HeldReason, IntentRecord, State};
 use super::journal::JournalEvent;
 use super::key::IntentId;
 use super::record::{Overlay, RecordKey, Stop};
 use super::time::Reading;
 use draft::Draft;
+
+pub use erase::may_be_pruned;
 
 /// Applies one change over the overlay. On [`Stop`] the overlay is as it was. Re-running a change that was applied
 /// before, in this batch or in an earlier transaction, does nothing and says the same (P1.1).
@@ -37,6 +40,8 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Reconcile(id) => reconcile::ask(&mut draft, id)?,
         Change::Reconciled(reconciled) => reconcile::reconciled(&mut draft, reconciled)?,
         Change::Adopt(adopt) => adopt::adopt(&mut draft, adopt)?,
+        Change::Purge(purge) => erase::purge(&mut draft, purge)?,
+        Change::Prune(intents) => erase::prune(&mut draft, intents)?,
         Change::Replace(replace) => submit::replace(&mut draft, replace)?,
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,
         Change::Resume(id) => steering::resume(&mut draft, id)?,
@@ -75,6 +80,9 @@ fn needs(change: &Change) -> Vec<RecordKey> {
         Change::Polled(polled) => whole(&polled.intent),
         Change::Reconciled(reconciled) => whole(&reconciled.intent),
         Change::Adopt(adopt) => adopt.intents.iter().cloned().map(RecordKey::Intent).collect(),
+        Change::Purge(Purge { intents, .. }) | Change::Prune(intents) => {
+            intents.iter().flat_map(whole).collect()
+        }
         Change::NotSent(NotSent { intent, .. })
         | Change::Delivered(Delivered { intent, .. })
         | Change::Cancel(intent)

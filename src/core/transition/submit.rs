@@ -184,5 +184,7 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         successor: None,
         contradicted: false,
         journal_entries: 0,
+        erased: None,
+        blocks: None,
     }
 }

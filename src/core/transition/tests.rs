@@ -4,6 +4,7 @@ mod adopt;
 mod bounds;
 mod claims;
 mod contracts;
+mod erase;
 mod evidence;
 mod guard;
 mod lanes;
@@ -104,6 +105,10 @@ impl Bench {
         let (expected, writes) = overlay.into_commit();
         for (key, record) in writes {
             let version = self.records.get(&key).map_or(0, |found| found.version) + 1;
+            if record == Record::Gone {
+                self.records.remove(&key);
+                continue;
+            }
             assert!(version == 1 || expected.contains_key(&key), "{key:?} was replaced unread");
             assert!(version == 1 || !matches!(key, RecordKey::Journal(..)), "a journal only grows");
             self.records.insert(key, Versioned { version, record: Some(record) });

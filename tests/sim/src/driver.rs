@@ -182,6 +182,11 @@ impl World {
                 let answer = (finding == Finding::Applied).then(|| answer_of(&json(200)));
                 self.later(Event::Input(realm, Input::Found { intent: intent.id.clone(), finding, answer }));
             }
+            // What it asks about was purged meanwhile: there is nothing left to ask with.
+            Effect::Send(dispatch) if dispatch.method == "GET" && self.is_tombstone(&dispatch.intent) => {
+                let (observation, intent) = (Observation::Fault(Fault::Network), dispatch.intent);
+                self.later(Event::Input(realm, Input::Fetched { intent, observation, answer: None }));
+            }
             Effect::Send(dispatch) if self.is_look(&dispatch) => {
                 self.polls.push((realm, dispatch.method, dispatch.url.clone()));
                 self.tally.polled += 1;
@@ -215,7 +220,8 @@ impl World {
             }
             Effect::Done { ticket, result } => {
                 if let Ok(Applied::Submitted { intent, .. }) = &result {
-                    assert!(self.ledger.intent(&intent.id).is_some(), "seed {}: law 1: done before durable", self.seed);
+                    let is_in = self.ledger.intent(&intent.id).is_some() || self.laws.removed.contains(&intent.id);
+                    assert!(is_in, "seed {}: law 1: done before durable", self.seed);
                 }
                 self.laws.told(ticket, &result, self.seed);
                 let again = self.unsettled.remove(&ticket).filter(|_| result == Err(CommitError::Unknown));
@@ -226,7 +232,8 @@ impl World {
             }
             Effect::Changed { intent, durable, .. } => {
                 let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
-                assert!(!durable || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
+                let removed = self.laws.removed.contains(&intent.id);
+                assert!(!durable || removed || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
                 if !self.drawn {
                     self.told.push((realm, intent, durable));
                 }
@@ -243,7 +250,7 @@ impl World {
     /// What the app finds out: in a storm from the server.
     fn found(&mut self, intent: &IntentRecord) -> Finding {
         if self.server.asks {
-            let finding = self.server.look_up(intent.key.expose(), self.now_ms);
+            let finding = self.server.look_up(self.laws.key_of(intent), self.now_ms);
             self.tally.found(finding);
             finding
         } else {
@@ -253,14 +260,14 @@ impl World {
 
     /// What a look at the result of an accepted intent is answered, if it arrives.
     fn look_at_result(&mut self, realm: RealmNo, intent: IntentId) {
-        let key = self.intent(&intent).key;
+        let key = self.laws.key_of(&self.intent(&intent)).to_owned();
         if !self.network.up || self.storm.look_lost() {
             let observation = Observation::Fault(Fault::Network);
             return self.later(Event::Input(realm, Input::Fetched { intent, observation, answer: None }));
         }
         let facts = match self.poll_says {
-            Some(says) => says(key.expose()),
-            None => self.server.result(key.expose(), self.now_ms),
+            Some(says) => says(&key),
+            None => self.server.result(&key, self.now_ms),
         };
         self.answered(realm, intent, facts);
     }
@@ -269,6 +276,10 @@ impl World {
     fn answered(&mut self, realm: RealmNo, intent: IntentId, facts: Facts) {
         let answer = Some(answer_of(&facts));
         self.later(Event::Input(realm, Input::Fetched { intent, observation: Observation::Reply(facts), answer }));
+    }
+
+    fn is_tombstone(&self, intent: &IntentId) -> bool {
+        self.ledger.intent(intent).is_some_and(|intent| intent.erased.is_some())
     }
 
     /// Does a request leave under a claim to reconcile?

@@ -10,7 +10,7 @@ use intento::core::change::{Applied, Change};
 use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::CommitError;
 use intento::core::intent::{Evidence, HeldReason, IntentRecord, Replay, State};
-use intento::core::key::{Fingerprint, IntentId, ScopeHash};
+use intento::core::key::{Fingerprint, IntentId, Key, ScopeHash};
 use intento::core::limits::{CLOCK_STEP_BACK_MS, DELIVER_DEADLINE_MS};
 use intento::core::record::{Record, RecordKey, ReferenceName};
 use intento::core::shared::Shared;
@@ -22,6 +22,7 @@ use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{RealmNo, SECOND, World};
 pub(crate) use records::{Time, agrees, alone, step_by_step};
+use records::{is_erased, may_go};
 use sending::FirstSend;
 pub use sending::Sending;
 
@@ -31,6 +32,10 @@ const STEPS_MAX_MS: u64 = 10 * SECOND;
 #[derive(Debug, Default)]
 pub struct Laws {
     known: BTreeMap<IntentId, Shared<IntentRecord>>,
+    /// The keys of all intents ever: a tombstone has only a hash.
+    keys: BTreeMap<IntentId, Key>,
+    /// Intents of which nothing is left.
+    pub removed: BTreeSet<IntentId>,
     open: BTreeMap<ScopeHash, u64>,
     clock: Option<LedgerClock>,
     sent: BTreeMap<IntentId, FirstSend>,
@@ -88,6 +93,11 @@ impl Laws {
     /// An intent as it was last written.
     pub fn known(&self, id: &IntentId) -> Option<&IntentRecord> {
         self.known.get(id).map(|intent| &**intent)
+    }
+
+    /// The key that an intent was made with.
+    pub fn key_of<'a>(&'a self, intent: &'a IntentRecord) -> &'a str {
+        self.keys.get(&intent.id).unwrap_or(&intent.key).expose()
     }
 
     /// The unfinished ones of its lane that go before this one: they have an earlier place, or may have been sent.
@@ -201,9 +211,17 @@ impl Laws {
             }
         }
         self.clock = clock;
-        let written = ledger.take_written();
-        let counted = !written.is_empty();
+        let (written, removed) = (ledger.take_written(), ledger.take_removed());
+        let counted = !written.is_empty() || !removed.is_empty();
+        for id in removed {
+            self.removed.insert(id.clone());
+            let Some(before) = self.known.remove(&id) else { continue };
+            *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
+            may_go(&before, results, clock, seed);
+        }
         for intent in written {
+            self.keys.entry(intent.id.clone()).or_insert_with(|| intent.key.clone());
+            is_erased(ledger, self.known.get(&intent.id), &intent, results, seed);
             match self.known.get(&intent.id) {
                 Some(before) => {
                     let claimed_ms = self.claimed_ms.get(&(intent.id.clone(), before.history.total));
@@ -353,12 +371,13 @@ impl World {
     pub fn check_the_end(&self) {
         let seed = self.seed;
         let excused = |key: &str| forgets(&self.server) && self.laws.excused.contains(key);
-        for intent in self.ledger.intents().into_iter().filter(|intent| !excused(intent.key.expose())) {
-            let effects = self.server.effects_of_key.get(intent.key.expose()).copied().unwrap_or(0);
+        for intent in self.ledger.intents().into_iter().filter(|intent| !excused(self.laws.key_of(intent))) {
+            let key = self.laws.key_of(&intent);
+            let effects = self.server.effects_of_key.get(key).copied().unwrap_or(0);
             let unsure = self.laws.lost.contains(&intent.id);
             agrees(&intent, effects, unsure, seed);
             let said = || format!("seed {seed}: {:?}, {effects} effects, {:?}", intent.state, intent.history);
-            let told = |what| self.server.has_said(intent.key.expose(), what);
+            let told = |what| self.server.has_said(key, what);
             match &intent.state {
                 State::Succeeded { replay, evidence: Evidence::Reply } => {
                     let heard = match replay {

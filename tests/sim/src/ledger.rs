@@ -93,6 +93,8 @@ pub struct Ledger {
     pub reads: RefCell<u64>,
     /// Intents written since the laws last looked, each as it was written last.
     written: RefCell<Vec<Shared<IntentRecord>>>,
+    /// Intents taken away since the laws last looked.
+    removed: RefCell<Vec<IntentId>>,
     /// Aborts every commit that writes an intent of this operation.
     poison: RefCell<Option<String>>,
     without_journal: bool,
@@ -150,6 +152,7 @@ impl Ledger {
         self.past.retain(|(since_ms, _)| *since_ms <= at_ms);
         self.store = self.past.back().map(|(_, kept)| kept.clone()).unwrap_or_default();
         self.written.borrow_mut().clear();
+        self.removed.borrow_mut().clear();
     }
 
     /// What a queue is opened with.
@@ -210,6 +213,10 @@ impl Ledger {
         })
     }
 
+    pub fn take_removed(&self) -> Vec<IntentId> {
+        self.removed.take()
+    }
+
     pub fn take_written(&self) -> Vec<Shared<IntentRecord>> {
         self.written.take()
     }
@@ -261,6 +268,12 @@ impl Ledger {
             self.store.commit(expected, &kept).await?;
         } else {
             self.store.commit(expected, writes).await?;
+        }
+        for (key, record) in writes.iter() {
+            if let (RecordKey::Intent(id), Record::Gone) = (key, record) {
+                self.removed.borrow_mut().push(id.clone());
+                self.written.borrow_mut().retain(|before| before.id != *id);
+            }
         }
         let intents = writes.values().filter_map(|record| match record {
             Record::Intent(intent) => Some(intent.clone()),
@@ -319,9 +332,9 @@ impl Store for Ledger {
         Ok(DuePage { origins: Vec::new(), ..page })
     }
 
-    async fn list(&self, scope: &ScopeHash, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
+    async fn list(&self, scope: &ScopeHash, from: u64, limit: u32) -> Result<Vec<Shared<IntentRecord>>, StoreError> {
         self.strike(Operation::List)?;
-        self.store.list(scope, limit).await
+        self.store.list(scope, from, limit).await
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use intento::core::attempt::{Attempt, AttemptState};
-use intento::core::change::{Adopt, Applied, Change, Replace};
+use intento::core::change::{Adopt, Applied, Change, Purge, Replace};
 use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
+use intento::core::key::IntentId;
 use intento::core::shared::Shared;
 use intento::core::submission::{ExpiresIn, Reference, StatedBody, Submission};
 
@@ -77,6 +78,12 @@ pub enum Act {
     Abandon,
     Replace,
     Adopt,
+    /// Somebody signs out of a device that others use.
+    Purge,
+    /// The device lies in a drawer for so many days; then what is old is pruned.
+    Prune {
+        after_days: u64,
+    },
 }
 
 /// What is special about a submit.
@@ -316,6 +323,11 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     if step.act == Act::Adopt {
         return adopt(world);
     }
+    if let Act::Prune { after_days } = step.act {
+        power_off(world, after_days * DAY, 0, false);
+        let Some(realm) = world.realms().into_iter().next() else { return };
+        return erase(world, realm, Change::Prune);
+    }
     let scope = world.engine(realm).scope().clone();
     let mut intents = world.ledger.intents();
     intents.retain(|intent| intent.scope == scope);
@@ -326,6 +338,7 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     let id = intent.id.clone();
     let change = match step.act {
         Act::Cancel => Change::Cancel(id),
+        Act::Purge => return erase(world, realm, |intents| Change::Purge(Purge { scope, intents })),
         Act::Resume => Change::Resume(id),
         Act::Skip => Change::Skip(id),
         Act::Reconcile => Change::Reconcile(id),
@@ -343,6 +356,14 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     if step.act == Act::Abandon && step.pick & 1 == 0 {
         world.steer(realm, Change::Reconcile(intent.id.clone()));
     }
+}
+
+/// Names every intent of a tab's scope in one change.
+fn erase(world: &mut World, realm: RealmNo, change: impl FnOnce(Vec<IntentId>) -> Change) {
+    let scope = world.engine(realm).scope().clone();
+    let intents = world.ledger.intents().into_iter().filter(|intent| intent.scope == scope);
+    let change = change(intents.map(|intent| intent.id.clone()).collect());
+    world.steer(realm, change);
 }
 
 /// The guest signs in, where the account has a tab.

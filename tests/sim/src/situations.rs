@@ -5,6 +5,7 @@ use intento::core::change::{Applied, Change, Grant, Refusal, TakeClaim};
 use intento::core::input::CommitError;
 use intento::core::intent::{Evidence, HeldReason, IntentRecord, Purpose, State};
 use intento::core::key::IntentId;
+use intento::core::shared::Shared;
 
 use crate::realms::name_of;
 use crate::tally::Tally;
@@ -24,10 +25,26 @@ impl World {
                 (Change::Record(facts), Ok(Applied::Recorded { intent, .. })) => {
                     let stale = intent.fence != facts.fence;
                     self.tally.stale_facts += u64::from(stale);
+                    self.tally.late_for_tombstone += u64::from(intent.erased.is_some());
                     self.tally.zombies += u64::from(stale && self.thawed.contains(&realm));
                 }
                 (Change::Submit(_), Ok(Applied::Submitted { intent, created: true })) => {
                     self.tally.in_lane += u64::from(intent.lane.is_some() && intent.due_at_ms.is_none());
+                }
+                (Change::Purge(_), Ok(Applied::Purged { dropped, .. })) => {
+                    self.tally.purged += dropped.len() as u64;
+                    let sending = |it: &&Shared<IntentRecord>| {
+                        it.claim.as_ref().is_some_and(|claim| claim.purpose == Purpose::Send)
+                    };
+                    self.tally.purged_sending += dropped.iter().filter(sending).count() as u64;
+                }
+                (Change::Prune(intents), Ok(Applied::Pruned)) => {
+                    for before in intents.iter().filter_map(|id| self.laws.known(id)) {
+                        let after = self.ledger.intent(&before.id);
+                        self.tally.tombstones_pruned += u64::from(after.is_none());
+                        let erased = after.is_some_and(|after| after.erased.is_some());
+                        self.tally.pruned += u64::from(before.erased.is_none() && erased);
+                    }
                 }
                 (Change::Skip(_), Ok(Applied::Skipped(intent))) => {
                     let had_lane = self.laws.known(&intent.id).is_some_and(|before| before.lane.is_some());

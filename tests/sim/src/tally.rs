@@ -85,6 +85,11 @@ tally! {
     waited_over_step: "a claim that waited while the wall clock was set back",
     polled: "a look at the result of what was accepted",
     polls_inherited: "a look taken over from a tab that died",
+    purged: "an intent purged",
+    purged_sending: "an intent purged while it was being sent",
+    late_for_tombstone: "facts of what was purged",
+    pruned: "an outcome of which only the tombstone is left",
+    tombstones_pruned: "a tombstone taken away",
     contradicted: "evidence against an outcome",
 }
 

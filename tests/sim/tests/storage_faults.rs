@@ -179,7 +179,7 @@ fn settle(world: &mut World, intent: &IntentId) -> State {
 fn listed(world: &World, tab: RealmNo, scope: &str) -> Option<usize> {
     let scope = ScopeHash::of(scope);
     assert_eq!(world.engine(tab).scope(), &scope);
-    let listed = now(world.ledger.list(&scope, LIST_MAX)).ok()?;
+    let listed = now(world.ledger.list(&scope, 0, LIST_MAX)).ok()?;
     let stored = world.ledger.intents().iter().filter(|intent| intent.scope == scope).count();
     assert_eq!(listed.len(), stored, "law 8: what cannot be read is not nothing");
     Some(stored)

@@ -46,7 +46,7 @@ fn law_8_an_intent_that_cannot_be_read_is_left_alone_and_stops_no_other() {
 
     // Queries pass it over; it is not in anybody's way.
     let scope = lost.scope;
-    let listed = now(world.ledger.list(&scope, LIST_MAX)).unwrap();
+    let listed = now(world.ledger.list(&scope, 0, LIST_MAX)).unwrap();
     let due = now(world.ledger.due(&scope, DueSpan::until(u64::MAX), OPEN_INTENTS_MAX as u32)).unwrap().due;
     let inbox = now(world.ledger.inbox(&scope, u64::MAX, OPEN_INTENTS_MAX as u32)).unwrap().due;
     assert_eq!(listed.len(), 2);

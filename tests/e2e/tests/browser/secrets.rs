@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 use e2e::bench::Bench;
+use e2e::eventually;
+use e2e::told::Snapshot;
 use serde_json::{Value, json};
 
 const BODY: &str = "tok_canarybody";
@@ -71,6 +73,69 @@ async fn nothing_sensitive_in_strings() -> Result<()> {
         for canary in canaries {
             assert!(!text.contains(canary), "{canary} appears in {place}: {text}");
         }
+    }
+    Ok(())
+}
+
+/// Everything that the page's origin keeps, as one text: every row of every store, and localStorage.
+const STORED: &str = "
+    const asked = (request) => new Promise((done, failed) => {
+        request.onsuccess = () => done(request.result);
+        request.onerror = () => failed(request.error);
+    });
+    const rows = [];
+    for (const { name } of globalThis.indexedDB ? await indexedDB.databases() : []) {
+        const database = await asked(indexedDB.open(name));
+        for (const store of database.objectStoreNames) {
+            rows.push(store, ...(await asked(database.transaction(store).objectStore(store).getAll())));
+        }
+        database.close();
+    }
+    return JSON.stringify([rows, { ...localStorage }]);";
+
+/// P8.3: somebody signs out of a device that others use, with one payment done, one unknown and one never sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_purge_leaves_no_byte_of_it_in_storage() -> Result<()> {
+    for without in [None, Some("indexedDB")] {
+        let bench = Bench::start().await?;
+        let mut page = bench.blank_page().await?;
+        if let Some(name) = without {
+            page.do_without(name).await?;
+        }
+        page.open(json!({})).await?;
+        let url = format!("/payments?hint={QUERY}");
+        let order = |order: &str| {
+            let mut payment = payment(&url, BODY);
+            payment["reference"] = json!(order);
+            payment
+        };
+        let done = page.submit(order("done")).await?.intent.id;
+        let receipt = page.settled(&done).await?.answer.expect("an answer").body["id"].to_string();
+        bench.shop.arm(json!({ "drop_after_commit": 40 })).await?;
+        let unknown = page.submit(order("unknown")).await?.intent.id;
+        eventually("its first answer is lost", async || {
+            Ok((page.snapshot(&unknown).await?.state == "waiting").then_some(()))
+        })
+        .await?;
+        let keys: Vec<String> = bench.shop.ledger()?.wire().iter().filter_map(|entry| entry.key.clone()).collect();
+        let canaries: Vec<&str> =
+            [BODY, HEADER, QUERY, receipt.trim_matches('"')].into_iter().chain(keys.iter().map(String::as_str)).collect();
+        let before: String = page.call(STORED, json!([])).await?;
+        assert!(canaries.iter().all(|canary| before.contains(canary)), "all of it is there to be found: {before}");
+
+        let dropped: Vec<Snapshot> = page.call("return app.queue().purge()", json!([])).await?;
+        let states: Vec<&str> = dropped.iter().map(|intent| intent.state.as_str()).collect();
+        assert_eq!(states.len(), 2, "{states:?}");
+        let after: String = page.call(STORED, json!([])).await?;
+        for canary in &canaries {
+            assert!(!after.contains(canary), "{canary} is still there: {after}");
+        }
+        let again = page.submit(order("unknown")).await?;
+        assert_eq!((again.created, again.intent.state.as_str()), (false, "abandoned"));
+        let again = page.submit(order("done")).await?;
+        assert_eq!((again.created, again.intent.state.as_str()), (false, "succeeded"), "and is not paid again");
+        let nothing: Vec<Snapshot> = page.call("return app.queue().purge()", json!([])).await?;
+        assert!(nothing.is_empty(), "what is gone is not listed again");
     }
     Ok(())
 }

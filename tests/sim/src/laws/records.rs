@@ -5,9 +5,14 @@ use intento::core::change::Applied;
 use intento::core::contract::AnswerClass;
 use intento::core::input::CommitError;
 use intento::core::intent::{Claim, Evidence, IntentRecord, Purpose, State};
+use intento::core::key::IntentId;
+use intento::core::limits::TOMBSTONE_KEPT_MS;
+use intento::core::record::{Record, RecordKey};
+use intento::core::shared::Shared;
 use intento::core::time::LedgerClock;
 
 use super::brought;
+use crate::ledger::Ledger;
 use crate::world::ATTEMPT_MS;
 
 /// What one record may never say.
@@ -39,7 +44,69 @@ fn frozen<'a>(intent: &'a IntentRecord, before: &IntentRecord) -> impl PartialEq
     // Only what was never sent changes its scope, and its place in it (P8.2).
     let place = before.maybe_sent().then_some((&intent.scope, intent.sequence));
     let made = (&intent.id, place, &intent.operation, &intent.reference, intent.created, intent.expires_in_ms);
-    (made, &intent.key, &intent.carrier, &intent.contract, &intent.fingerprint, &intent.request)
+    let kept = (&intent.carrier, &intent.contract, &intent.fingerprint, &intent.request.method, &intent.request.origin);
+    (made, kept, intent.key.short_hash())
+}
+
+/// What is frozen, and goes when the intent is erased.
+fn whole(intent: &IntentRecord) -> impl PartialEq + use<'_> {
+    (&intent.key, &intent.request)
+}
+
+/// Law 8: of what is taken away nothing was ever sent, or its tombstone has stood for its time.
+pub(super) fn may_go(
+    before: &IntentRecord,
+    results: &[Result<Applied, CommitError>],
+    clock: Option<LedgerClock>,
+    seed: u64,
+) {
+    match dropped(&before.id, results) {
+        Some(dropped) => assert!(!dropped.maybe_sent(), "seed {seed}: P8.3: a purge leaves a tombstone of {dropped:?}"),
+        None if is_unsure(results) && before.erased.is_none() => {
+            assert!(!before.maybe_sent(), "seed {seed}: law 8: an intent disappeared: {before:?}");
+        }
+        None => {
+            let erased = before.erased.unwrap_or_else(|| panic!("seed {seed}: law 8: an intent disappeared: {before:?}"));
+            let stood_ms = clock.map_or(0, |clock| clock.at_ms - erased.at_ms);
+            assert!(stood_ms >= TOMBSTONE_KEPT_MS && before.state.is_definite(), "seed {seed}: law 8: {before:?}");
+        }
+    }
+}
+
+/// Law 8: what is erased was purged, or delivered long ago; and of a tombstone nothing else is there, whatever came late.
+pub(super) fn is_erased(
+    ledger: &Ledger,
+    before: Option<&Shared<IntentRecord>>,
+    after: &IntentRecord,
+    results: &[Result<Applied, CommitError>],
+    seed: u64,
+) {
+    if after.erased.is_none() {
+        return;
+    }
+    let purged = dropped(&after.id, results).is_some() || is_unsure(results);
+    if let Some(before) = before.filter(|before| before.erased.is_none() && !purged) {
+        let delivered = before.delivery.due_at_ms.is_none() && before.delivery.acknowledged.is_some();
+        assert!(before.state.is_definite() && delivered, "seed {seed}: law 8: pruned before it was delivered: {before:?}");
+    }
+    let Some(Record::Payload(payload)) = ledger.record(&RecordKey::Payload(after.id.clone())) else {
+        panic!("seed {seed}: a tombstone without its payload's place");
+    };
+    assert!(payload.body.is_none() && payload.answer.is_none(), "seed {seed}: law 8: what was erased is there again");
+}
+
+/// Did nothing tell the fate of the transaction, and so nothing what was purged by it?
+fn is_unsure(results: &[Result<Applied, CommitError>]) -> bool {
+    results.contains(&Err(CommitError::Unknown))
+}
+
+/// The intent, as it was before it was purged in this transaction.
+fn dropped<'a>(id: &IntentId, results: &'a [Result<Applied, CommitError>]) -> Option<&'a Shared<IntentRecord>> {
+    let purged = results.iter().flatten().filter_map(|applied| match applied {
+        Applied::Purged { dropped, .. } => Some(dropped),
+        _ => None,
+    });
+    purged.flatten().find(|intent| intent.id == *id)
 }
 
 /// What time it is, for a lease.
@@ -83,6 +150,8 @@ pub(crate) fn step_by_step(
 /// What no change may do to a record.
 fn changed(before: &IntentRecord, after: &IntentRecord, time: Time, seed: u64) {
     assert!(frozen(before, before) == frozen(after, before), "seed {seed}: law 2: a write-once member changed");
+    assert!(after.erased.is_some() || whole(before) == whole(after), "seed {seed}: law 2: a write-once member changed");
+    assert!(before.erased.is_none() || after.erased == before.erased, "seed {seed}: law 8: what was erased is back");
     assert!(after.fence >= before.fence, "seed {seed}: law 5: the fence went back");
     let successor_stays = before.successor.is_none() || before.successor == after.successor;
     assert!(successor_stays, "seed {seed}: law 3: two successors");

@@ -139,7 +139,7 @@ impl Laws {
         let stored_ms = contract_of(ledger, intent).windows().smallest_ms();
         let in_time = ends_ms <= stored_ms.min(sending.contract.windows().smallest_ms());
         if !in_time && (self.unseen_step.is_some() || self.lost.contains(&intent.id)) {
-            self.excused.insert(intent.key.expose().to_owned());
+            self.excused.insert(self.key_of(intent).to_owned());
             return;
         }
         assert!(in_time, "seed {seed}: law 7: attempt {} ends too late", dispatch.attempt);
@@ -159,8 +159,9 @@ fn left_alone(intent: &IntentRecord, attempt: &Attempt, ledger_ms: u64, seed: u6
 /// Laws 1, 2, 5 and 9: what must hold when an attempt leaves.
 pub(crate) fn may_leave(intent: &IntentRecord, sender: Sender<'_>, dispatch: &Dispatch, seed: u64) {
     let Sender { realm, scope, ledger_ms, has_lock, clocks_disagree } = sender;
-    let key = intent.carrier.header(&intent.key).expect("a key that travels in a header");
-    assert!(without_credentials(dispatch).any(|header| *header == key), "seed {seed}: law 2: the stored key travels");
+    let (carrier, _) = intent.carrier.header(&intent.key).expect("a key that travels in a header");
+    let mut carried = without_credentials(dispatch).filter(|(name, _)| *name == carrier);
+    assert!(carried.any(|(_, key)| intent.key.is(key.trim_matches('"'))), "seed {seed}: law 2: the stored key travels");
     let attempt = intent.history.attempts.iter().find(|attempt| attempt.number == dispatch.attempt);
     let attempt = attempt.unwrap_or_else(|| panic!("seed {seed}: law 1: attempt sent before it is stored"));
     assert_eq!(attempt.state, AttemptState::Open, "seed {seed}: law 1");

@@ -23,6 +23,11 @@ pub fn has_lanes(seed: u64) -> bool {
     Dice::new(seed ^ 0x00_1a_4e).one_in(5)
 }
 
+/// Does anybody sign out for good in this life, or is the device left alone for long? As [`has_lanes`].
+fn has_ends(seed: u64) -> bool {
+    Dice::new(seed ^ 0x00_e7_a5).one_in(8)
+}
+
 /// The steps that a seed draws.
 pub fn draw(seed: u64) -> Vec<Step> {
     let mut dice = Dice::new(seed ^ 0x00_ac_75);
@@ -33,7 +38,7 @@ pub fn draw(seed: u64) -> Vec<Step> {
         8 => Trait::Travel,
         _ => Trait::Mixed,
     };
-    let lanes = has_lanes(seed);
+    let (lanes, ends) = (has_lanes(seed), has_ends(seed));
     let count = 3 + dice.roll(17);
     let mut steps = Vec::with_capacity(2 + count as usize);
     steps.push(Step { after_ms: 0, pick: 0, act: Act::Open { scope: 0 } });
@@ -54,6 +59,7 @@ pub fn draw(seed: u64) -> Vec<Step> {
         let pick = dice.roll(1 << 16) as usize;
         let own = life != Trait::Mixed && dice.one_in(2);
         let act = match lanes {
+            _ if ends && dice.one_in(4) => draw_end(&mut dice),
             true if dice.one_in(3) => draw_act_in_lanes(&mut dice),
             _ if own => draw_act_of(life, &mut dice),
             _ => draw_act(&mut dice),
@@ -95,6 +101,14 @@ fn draw_act_of(life: Trait, dice: &mut Dice) -> Act {
     };
     let drawn = dice.roll(acts.len() as u64) as usize;
     acts.get(drawn).map_or(Act::Thaw, |act| act(dice))
+}
+
+fn draw_end(dice: &mut Dice) -> Act {
+    match dice.roll(6) {
+        0..=2 => Act::Purge,
+        3 | 4 => Act::Prune { after_days: 8 + dice.roll(30) },
+        _ => Act::Prune { after_days: 98 },
+    }
 }
 
 fn draw_act_in_lanes(dice: &mut Dice) -> Act {

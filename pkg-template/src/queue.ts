@@ -1,8 +1,9 @@
 import type { RawQueue } from './core.js';
 import type { Line } from './line.js';
+import { seal, unseal } from './parcel.js';
 import { own, plainName, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, ParcelSecret, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Default patience of `drained()`, and how often it looks. */
 const DRAINED_WITHIN_MS = 30_000;
@@ -111,22 +112,39 @@ export class OpenQueue implements Queue {
   }
 
   async purge(): Promise<IntentSnapshot[]> {
-    return this.#erase(true, Infinity);
+    return ((await this.#sweep('purge')) as IntentSnapshot[][]).flat();
+  }
+
+  async move(options: { secret: ParcelSecret }): Promise<{ parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }> {
+    // Before anything is held: with a secret that is none there would be no parcel.
+    await seal([], options);
+    const parts = (await this.#sweep('move')) as { parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }[];
+    const parcel = await seal(parts.map((part) => part.parcel), options);
+    return { parcel, moved: parts.flatMap(({ moved }) => moved), left: parts.flatMap(({ left }) => left) };
+  }
+
+  async receive(parcel: string, options: { secret: ParcelSecret }): Promise<IntentSnapshot[]> {
+    const received: IntentSnapshot[] = [];
+    for (const part of await unseal(String(parcel), options)) {
+      received.push(...((await this.#line.ask((raw) => raw.receive(part))) as IntentSnapshot[]));
+    }
+    return received;
   }
 
   /** Has the engine take away what it need not keep any more, of the oldest intents. */
   async prune(): Promise<void> {
-    await this.#erase(false, PRUNED_PAGES_MAX);
+    await this.#sweep('prune', PRUNED_PAGES_MAX);
   }
 
-  async #erase(purge: boolean, pagesMax: number): Promise<IntentSnapshot[]> {
-    const all: IntentSnapshot[] = [];
+  /** What the engine says to each page of each ledger, until there is none left. */
+  async #sweep(work: 'purge' | 'prune' | 'move', pagesMax = Infinity): Promise<unknown[]> {
+    const all: unknown[] = [];
     for (let ledger = 0, pages = 0; ; ledger += 1) {
       for (let from: number | undefined = 0; from !== undefined; pages += 1) {
         const begin: number = from;
-        const page = (await this.#line.ask((raw) => raw.erase(ledger, begin, purge))) as [number | undefined, IntentSnapshot[] | null | undefined] | null;
+        const page = (await this.#line.ask((raw) => raw.sweep(ledger, begin, work))) as [next: number | undefined, done: unknown] | null;
         if (page === null || pages >= pagesMax) return all;
-        all.push(...(page[1] ?? []));
+        if (page[1] !== undefined) all.push(page[1]);
         from = page[0];
       }
     }

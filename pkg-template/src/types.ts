@@ -209,7 +209,7 @@ export type Cause =
 /** Why a held intent needs the app or a person. */
 export type HeldReason =
   | 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted'
-  | 'undecodable';
+  | 'undecodable' | 'moved';
 
 /** What came back of one attempt. `open`: nothing yet; `not_sent`: it never left; `network`, `timeout`, `truncated`, `redirected`, `forbidden`, `undecodable`, `not_the_server`: nothing usable came back, and it is not known whether it arrived; the others are readings of an answer by the contract. */
 export type AttemptResult =
@@ -446,6 +446,9 @@ export interface FetchInit extends Omit<IntentRequest, 'url'> {
   signal?: AbortSignal;
 }
 
+/** 32 bytes, or a key for AES-GCM. Whoever has it and the parcel has the keys of your payments. */
+export type ParcelSecret = Uint8Array | CryptoKey;
+
 /** An open queue of one scope. It drains by itself until it is closed. */
 export interface Queue {
   /** Stores a decision, and resolves when that is durable; sending goes on by itself. The same operation and reference again is the same intent; with another payload, `reference_conflict` carries the one that is there. Rejects with an {@link IntentoError}; nothing is stored then. */
@@ -481,6 +484,21 @@ export interface Queue {
    * goes on when it is called again.
    */
   purge(): Promise<IntentSnapshot[]>;
+  /**
+   * For an app whose origin changes with an upgrade (`file://` to `capacitor://`): packs every intent of this scope that is
+   * unfinished, and every outcome that was not delivered, with keys, requests and attempts, into one string, encrypted and
+   * authenticated under your secret. What was packed is held here (`moved`) in the same commit and never sent from here
+   * again; what is being sent at this moment is `left`: move again when it has ended. A later call packs the same once
+   * more, so that a parcel that is lost loses nothing.
+   */
+  move(options: { secret: ParcelSecret }): Promise<{ parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
+  /**
+   * Takes over what `move` has packed at another origin, for the same scope, and goes on with it, with the same keys. What is
+   * here already is done. Rejects with `parcel_invalid` where the parcel was changed or the secret is another, with
+   * `parcel_foreign` for another scope's, and with `reference_conflict` where another intent has the reference here. If the
+   * device's clock was set back by more than a minute meanwhile, what may have been sent is not sent again but asked about.
+   */
+  receive(parcel: string, options: { secret: ParcelSecret }): Promise<IntentSnapshot[]>;
   /** Where new intents are stored, as every receipt says. */
   readonly durability: Durability;
   /** Not null where the storage of this scope was evicted since it was last open here: told once. */

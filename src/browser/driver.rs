@@ -226,6 +226,10 @@ impl<A: App + 'static> Driver<A> {
         &self.app
     }
 
+    pub fn realm(&self) -> &RealmId {
+        &self.realm
+    }
+
     pub fn scope(&self) -> &ScopeHash {
         &self.opening.scope
     }

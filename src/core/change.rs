@@ -8,6 +8,7 @@ use super::contract::{Answer, Contract, Fault, Finding, Observation, Windows};
 use super::intent::{HeldReason, IntentRecord, Purpose, Request};
 use super::json::json;
 use super::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
+use super::parcel::Parcel;
 use super::reach::OriginRecord;
 use super::record::Body;
 use super::shared::Shared;
@@ -45,6 +46,10 @@ pub enum Change {
     Purge(Purge),
     /// Takes away what nobody needs any more of those that have ended long ago (law 8).
     Prune(Vec<IntentId>),
+    /// Packs intents for another ledger, and holds them here (hazard L11).
+    MoveOut(MoveOut),
+    /// Takes over what another ledger has packed.
+    Receive(Box<Receive>),
     /// A successor for an intent that ended without an effect: write-once, linked both ways (law 3).
     Replace(Box<Replace>),
     /// The app's handler took an outcome, or failed to.
@@ -208,6 +213,23 @@ pub struct Purge {
     pub intents: Vec<IntentId>,
 }
 
+/// A page of a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoveOut {
+    pub scope: ScopeHash,
+    pub intents: Vec<IntentId>,
+}
+
+/// All or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receive {
+    /// Of the queue that receives: what was another's is not its to send (law 9).
+    pub scope: ScopeHash,
+    /// The first to deliver the outcomes.
+    pub realm: RealmId,
+    pub parcel: Parcel,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotSent {
     pub intent: IntentId,
@@ -257,6 +279,14 @@ pub enum Applied {
         ended: Vec<Shared<IntentRecord>>,
     },
     Pruned,
+    MovedOut {
+        parcel: Parcel,
+        moved: Vec<Shared<IntentRecord>>,
+        /// Those under a live claim.
+        left: Vec<Shared<IntentRecord>>,
+    },
+    /// Those that were here already included.
+    Received(Vec<Shared<IntentRecord>>),
     /// What is known of the delivery changed.
     Delivered(Shared<IntentRecord>),
     Probed {
@@ -313,6 +343,8 @@ pub enum Refusal {
         theirs: Shared<IntentRecord>,
         ours: Shared<IntentRecord>,
     },
+    /// The parcel is another scope's.
+    ForeignParcel,
     /// A record that exists cannot be read by this build.
     Undecodable,
     /// Records contradict one another: a bug or a damaged ledger. Nothing is sent.
@@ -336,7 +368,13 @@ impl Applied {
             | Self::Reconciled(intent)
             | Self::Delivered(intent) => Some(intent),
             Self::Claimed(grant) => Some(&grant.intent),
-            Self::Probed { .. } | Self::Adopted { .. } | Self::Purged { .. } | Self::Pruned | Self::Ticked => None,
+            Self::Probed { .. }
+            | Self::Adopted { .. }
+            | Self::Purged { .. }
+            | Self::Pruned
+            | Self::MovedOut { .. }
+            | Self::Received(_)
+            | Self::Ticked => None,
         }
     }
 }

@@ -327,9 +327,14 @@ impl Engine {
             moved.iter().for_each(|intent| self.tell(intent));
             self.schedule.stale = true;
         }
-        if let Ok(Applied::Purged { ended, .. }) = &result {
-            ended.iter().for_each(|intent| self.tell(intent));
-            // Lanes have passed their turns on.
+        if let Ok(
+            Applied::Purged { ended: changed, .. }
+            | Applied::MovedOut { moved: changed, .. }
+            | Applied::Received(changed),
+        ) = &result
+        {
+            changed.iter().for_each(|intent| self.tell(intent));
+            // Lanes have passed their turns on, and what has come is due.
             self.schedule.stale = true;
         }
         self.effects.push(Effect::Done { ticket, result });

@@ -116,6 +116,10 @@ codes! {
     ReconcileUnavailable = "reconcile_unavailable", App, "Pass reconcile to openQueue, or use a contract that has a lookup.";
     /// No reason was given, or one that is longer than 256 bytes.
     ReasonInvalid = "reason_invalid", App, "Say why, in 1 to 256 bytes: the reason goes into the journal.";
+    /// The parcel was sealed with another secret, or was changed on the way, or is none.
+    ParcelInvalid = "parcel_invalid", App, "Pass the parcel as move() gave it, and the secret that it was sealed with; move again if it is lost.";
+    /// The parcel holds the intents of another scope.
+    ParcelForeign = "parcel_foreign", App, "Receive the parcel with a queue of the scope that it was moved from.";
     /// There is no intent with that id in this scope.
     UnknownIntent = "unknown_intent", App, "Use an id that this scope's queue handed out.";
     /// The queue was closed.

@@ -70,6 +70,8 @@ pub struct IntentRecord {
     pub erased: Option<Stamp>,
     /// Another scope in which its reference is taken, too: what was left when that scope adopted (P8.2).
     pub blocks: Option<ScopeHash>,
+    /// Its state, and when it was due, before it was held because it was moved: so it is packed again.
+    pub moved_from: Option<(State, Option<u64>)>,
 }
 
 json!(struct IntentRecord {
@@ -106,6 +108,7 @@ json!(struct IntentRecord {
     journal_entries,
     erased: later,
     blocks: later,
+    moved_from: later,
 });
 
 /// A place in a lane of the scope.
@@ -219,6 +222,7 @@ impl Purpose {
             Self::Send => matches!(state, State::Queued | State::Waiting { .. }),
             Self::Poll => matches!(state, State::Accepted),
             // A refusal that another delivery need not get is replaced only after reconciling (P5.4).
+            Self::Reconcile if state.is_moved() => false,
             Self::Reconcile => matches!(
                 state,
                 State::Waiting { .. }

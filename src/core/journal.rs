@@ -65,6 +65,8 @@ pub enum JournalEvent {
     Resumed {
         from: HeldReason,
     },
+    /// It came in a parcel from another ledger, which has its journal until then.
+    Received,
     /// It is in no lane any more.
     Skipped,
     /// In the app's words.
@@ -102,10 +104,13 @@ pub enum JournalEvent {
 impl JournalEvent {
     /// Does it decide about the intent? None of these comes again and again.
     pub fn is_decisive(&self) -> bool {
-        use JournalEvent::{Abandoned, Adopted, Contradicted, Erased, Replaced, Replaces, Settled, Skipped, Submitted};
+        use JournalEvent::{
+            Abandoned, Adopted, Contradicted, Erased, Received, Replaced, Replaces, Settled, Skipped, Submitted,
+        };
         matches!(
             self,
             Submitted
+                | Received
                 | Skipped
                 | Adopted { .. }
                 | Abandoned { .. }
@@ -129,6 +134,7 @@ json!(enum JournalEvent {
     Accepted = "accepted",
     ReconcileAsked = "reconcile_asked",
     Reconciled { fence, finding } = "reconciled",
+    Received = "received",
     Adopted { from } = "adopted",
     Resumed { from } = "resumed",
     Skipped = "skipped",

@@ -21,6 +21,7 @@ pub mod key;
 pub mod limits;
 pub mod map;
 pub mod media_type;
+pub mod parcel;
 pub mod reach;
 pub mod record;
 pub mod shared;

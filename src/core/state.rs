@@ -78,6 +78,11 @@ impl State {
         }
     }
 
+    /// Does another ledger see to it?
+    pub fn is_moved(&self) -> bool {
+        *self == Self::Held { reason: HeldReason::Moved }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -158,6 +163,8 @@ pub enum HeldReason {
     Accepted,
     /// Its payload or its contract is stored and cannot be read.
     Undecodable,
+    /// It was moved to another origin's ledger, which sees to it.
+    Moved,
 }
 
 json!(words HeldReason {
@@ -171,10 +178,11 @@ json!(words HeldReason {
     KeyBurnt = "key_burnt",
     Accepted = "accepted",
     Undecodable = "undecodable",
+    Moved = "moved",
 });
 
 impl HeldReason {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Auth,
         Self::Config,
         Self::Redirected,
@@ -185,6 +193,7 @@ impl HeldReason {
         Self::KeyBurnt,
         Self::Accepted,
         Self::Undecodable,
+        Self::Moved,
     ];
 
     /// Is asking the server all that helps? Otherwise going on may, once somebody has mended the cause; a lookup that seals
@@ -192,7 +201,9 @@ impl HeldReason {
     pub fn only_asking_helps(self) -> bool {
         match self {
             Self::WindowClosed | Self::Unresolved | Self::ConflictingAnswers | Self::KeyBurnt | Self::Accepted => true,
-            Self::Auth | Self::Config | Self::Redirected | Self::ClockChanged | Self::Undecodable => false,
+            Self::Auth | Self::Config | Self::Redirected | Self::ClockChanged | Self::Undecodable | Self::Moved => {
+                false
+            }
         }
     }
 
@@ -215,6 +226,7 @@ impl HeldReason {
             Self::Undecodable => {
                 "Its record, or an answer to it, cannot be read: ask the server whether it took effect."
             }
+            Self::Moved => "It was moved: receive the parcel where it went, or move it again if the parcel was lost.",
         }
     }
 }

@@ -56,6 +56,7 @@ pub(super) fn of_commit(error: CommitError) -> Error {
             Refusal::AdoptConflict { theirs, ours } => {
                 Error { existing: Some(ours), conflicting: Some(theirs), ..Error::new(ErrorCode::ReferenceConflict) }
             }
+            Refusal::ForeignParcel => ErrorCode::ParcelForeign.into(),
             Refusal::LedgerFull => ErrorCode::LedgerFull.into(),
             Refusal::LaneFull => ErrorCode::LaneFull.into(),
             Refusal::UnknownIntent => ErrorCode::UnknownIntent.into(),

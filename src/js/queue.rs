@@ -12,10 +12,11 @@ use super::{errors, options};
 use crate::browser::codec::to_js;
 use crate::browser::driver::{Done, Driver};
 use crate::browser::sys::{Deferred, object, promise_of};
-use crate::core::change::{Applied, Change, Purge};
+use crate::core::change::{Applied, Change, MoveOut, Purge, Receive};
 use crate::core::error::{Error, ErrorCode};
 use crate::core::input::CommitError;
 use crate::core::intent::IntentRecord;
+use crate::core::json::{from_stored, to_text};
 use crate::core::key::{IntentId, ScopeHash};
 use crate::core::limits::{ADOPT_MAX, ERASED_PAGE_MAX, FINISHED_KEPT_MS, LIST_MAX, SETTLED_WITHIN_MS, TIMER_MAX_MS};
 use crate::core::shared::Shared;
@@ -123,30 +124,41 @@ impl RawQueue {
         }))
     }
 
-    /// Takes away what is stored of one page of this scope's intents in one ledger, from a sequence on: all of it, or, unless
-    /// `purge`, what law 8 lets go. Resolves with `[next, dropped]`: where the next page begins, undefined where none is worth
-    /// a look, and the snapshots of what a purge has dropped, as it was; or with null where there is no such ledger.
-    pub fn erase(&self, ledger: usize, from: f64, purge: bool) -> Promise {
+    /// Goes through one page of this scope's intents in one ledger, from a sequence on, and does what `work` names: `purge` takes
+    /// all of it away, `prune` what law 8 lets go, `move` packs it and holds it. Resolves with `[next, done]`: where the next page
+    /// begins, undefined where none is worth a look, and what was done; or with null where there is no such ledger.
+    pub fn sweep(&self, ledger: usize, from: f64, work: String) -> Promise {
         let drivers = self.drivers.clone();
         self.answering(Box::pin(async move {
             let Some(driver) = drivers.all().nth(ledger) else { return Ok(JsValue::NULL) };
             let page = listed(driver, driver.scope(), from as u64, ERASED_PAGE_MAX).await?;
-            let now = driver.stamp();
+            let (scope, now, prunes) = (driver.scope().clone(), driver.stamp(), work == "prune");
             // What was submitted later is younger still.
             let old = |last: &&Shared<IntentRecord>| {
-                purge || now.at_ms.saturating_sub(last.created.at_ms) >= FINISHED_KEPT_MS
+                !prunes || now.at_ms.saturating_sub(last.created.at_ms) >= FINISHED_KEPT_MS
             };
             let next = page.last().filter(old).map(|last| last.sequence.saturating_add(1) as f64);
-            let wanted = page.iter().filter(|intent| purge || may_be_pruned(intent, &now));
+            let wanted = page.iter().filter(|intent| !prunes || may_be_pruned(intent, &now));
             let intents: Vec<IntentId> = wanted.map(|intent| intent.id.clone()).collect();
-            let dropped = if intents.is_empty() {
-                JsValue::UNDEFINED
-            } else if purge {
-                steer(driver, Change::Purge(Purge { scope: driver.scope().clone(), intents }))
-            } else {
-                steer(driver, Change::Prune(intents))
+            let change = match work.as_str() {
+                _ if intents.is_empty() => None,
+                "purge" => Some(Change::Purge(Purge { scope, intents })),
+                "move" => Some(Change::MoveOut(MoveOut { scope, intents })),
+                _ => Some(Change::Prune(intents)),
             };
-            Ok(Promise::all(&js_sys::Array::of2(&next.into(), &dropped)).into())
+            let done = change.map_or(JsValue::UNDEFINED, |change| steer(driver, change));
+            Ok(Promise::all(&js_sys::Array::of2(&next.into(), &done)).into())
+        }))
+    }
+
+    /// Takes over one part of a parcel, opened: the text that a sweep with `move` gave. Resolves with its intents' snapshots.
+    pub fn receive(&self, parcel: String) -> Promise {
+        let drivers = self.drivers.clone();
+        self.answering(Box::pin(async move {
+            let driver = drivers.newest();
+            let parcel = from_stored(&parcel).map_err(|_| ErrorCode::ParcelInvalid)?;
+            let receive = Receive { scope: driver.scope().clone(), realm: driver.realm().clone(), parcel };
+            Ok(steer(driver, Change::Receive(Box::new(receive))))
         }))
     }
 
@@ -321,6 +333,12 @@ fn plain(applied: &Applied, driver: &Driver<Face>) -> JsValue {
             object(&[("moved", snapshots(moved, &now)), ("left", snapshots(left, &now))])
         }
         Applied::Purged { dropped, .. } => snapshots(dropped, &now),
+        Applied::MovedOut { parcel, moved, left } => object(&[
+            ("parcel", to_text(parcel).into()),
+            ("moved", snapshots(moved, &now)),
+            ("left", snapshots(left, &now)),
+        ]),
+        Applied::Received(intents) => snapshots(intents, &now),
         _ => snapshot,
     }
 }

@@ -200,7 +200,8 @@ impl<'a> Draft<'a> {
 
     /// Those of its entries that were only counted are not there, and are taken away all the same.
     pub(super) fn remove_journal(&mut self, intent: &IntentRecord) {
-        let gone = (0..intent.journal_entries).map(|entry| (RecordKey::Journal(intent.id.clone(), entry), Record::Gone));
+        let gone =
+            (0..intent.journal_entries).map(|entry| (RecordKey::Journal(intent.id.clone(), entry), Record::Gone));
         self.writes.extend(gone);
     }
 

@@ -27,7 +27,8 @@ pub(super) fn purge(draft: &mut Draft<'_>, change: &Purge) -> Result<Applied, St
         }
         dropped.push(intent.clone());
         if !intent.has_ended() {
-            let state = if intent.maybe_sent() { State::Abandoned } else { State::Cancelled };
+            let sent = intent.maybe_sent() || intent.moved_from.is_some();
+            let state = if sent { State::Abandoned } else { State::Cancelled };
             draft.settle(&mut intent, state)?;
         }
         if stays(&intent) {
@@ -57,12 +58,13 @@ pub(super) fn prune(draft: &mut Draft<'_>, intents: &[IntentId]) -> Result<Appli
             }
             continue;
         }
-        let retention_ms = match draft.contract(&intent.contract).and_then(|contract| Ok((contract, draft.payload(id)?))) {
-            Err(unread @ Stop::Unread(_)) => return Err(unread),
-            // Without its contract nothing is known of its retention.
-            Err(Stop::Refused(_)) => continue,
-            Ok((contract, _)) => contract.windows().retention_ms(intent.request.path()),
-        };
+        let retention_ms =
+            match draft.contract(&intent.contract).and_then(|contract| Ok((contract, draft.payload(id)?))) {
+                Err(unread @ Stop::Unread(_)) => return Err(unread),
+                // Without its contract nothing is known of its retention.
+                Err(Stop::Refused(_)) => continue,
+                Ok((contract, _)) => contract.windows().retention_ms(intent.request.path()),
+            };
         let delivered = intent.delivery.acknowledged;
         if delivered.is_some_and(|at| surely_since(&at, &draft.now()) >= retention_ms) {
             erase(draft, &mut intent, false);
@@ -103,7 +105,7 @@ fn found(draft: &Draft<'_>, id: &IntentId) -> Result<Option<Shared<IntentRecord>
 /// Must something stay of it? Of what was never sent only where others name it: a chain, or a scope that would have adopted it.
 fn stays(intent: &IntentRecord) -> bool {
     let named = intent.predecessor.is_some() || intent.blocks.is_some();
-    (intent.maybe_sent() || named) && !bug(Bug::PurgeForgetsSent)
+    (intent.maybe_sent() || intent.moved_from.is_some() || named) && !bug(Bug::PurgeForgetsSent)
 }
 
 /// Does the intent that it took the place of still name it? A chain goes from its beginning.
@@ -126,6 +128,7 @@ fn erase(draft: &mut Draft<'_>, intent: &mut Shared<IntentRecord>, purged: bool)
     // Nothing is left to ask with.
     intent.has_lookup = false;
     intent.polling = None;
+    intent.moved_from = None;
     intent.reconciling.asked = false;
     intent.claim = None;
     intent.due_at_ms = None;

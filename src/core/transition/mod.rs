@@ -8,6 +8,7 @@ mod deliver;
 mod draft;
 mod erase;
 mod lane;
+mod parcel;
 mod poll;
 mod reconcile;
 mod steering;
@@ -17,7 +18,7 @@ mod submit;
 mod tests;
 
 use super::bugs::{Bug, bug};
-use super::change::{Applied, Change, Delivered, NotSent, Purge, Refusal};
+use super::change::{Applied, Change, Delivered, MoveOut, NotSent, Purge, Refusal};
 use super::intent::{HeldReason, IntentRecord, State};
 use super::journal::JournalEvent;
 use super::key::IntentId;
@@ -41,6 +42,8 @@ pub fn apply(overlay: &mut Overlay, change: &Change, reading: Reading) -> Result
         Change::Reconciled(reconciled) => reconcile::reconciled(&mut draft, reconciled)?,
         Change::Adopt(adopt) => adopt::adopt(&mut draft, adopt)?,
         Change::Purge(purge) => erase::purge(&mut draft, purge)?,
+        Change::MoveOut(moved) => parcel::move_out(&mut draft, moved)?,
+        Change::Receive(receive) => parcel::receive(&mut draft, receive)?,
         Change::Prune(intents) => erase::prune(&mut draft, intents)?,
         Change::Replace(replace) => submit::replace(&mut draft, replace)?,
         Change::Cancel(id) => steering::cancel(&mut draft, id)?,
@@ -80,7 +83,10 @@ fn needs(change: &Change) -> Vec<RecordKey> {
         Change::Polled(polled) => whole(&polled.intent),
         Change::Reconciled(reconciled) => whole(&reconciled.intent),
         Change::Adopt(adopt) => adopt.intents.iter().cloned().map(RecordKey::Intent).collect(),
-        Change::Purge(Purge { intents, .. }) | Change::Prune(intents) => {
+        Change::Receive(receive) => {
+            receive.parcel.items.iter().map(|item| RecordKey::Intent(item.intent.id.clone())).collect()
+        }
+        Change::Purge(Purge { intents, .. }) | Change::MoveOut(MoveOut { intents, .. }) | Change::Prune(intents) => {
             intents.iter().flat_map(whole).collect()
         }
         Change::NotSent(NotSent { intent, .. })

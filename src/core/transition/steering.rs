@@ -12,7 +12,9 @@ use crate::core::record::Stop;
 /// Ends an intent, if it was provably never sent.
 pub(super) fn cancel(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
-    if !intent.has_ended() && (!intent.maybe_sent() || bug(Bug::CancelAfterSend)) {
+    // What was moved may be sent from where it went.
+    let may_run = intent.maybe_sent() || intent.state.is_moved();
+    if !intent.has_ended() && (!may_run || bug(Bug::CancelAfterSend)) {
         draft.settle(&mut intent, State::Cancelled)?;
         draft.put_intent(&intent);
     }
@@ -31,7 +33,7 @@ pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
     };
     // What the server accepted is never sent again: it is looked for again, where that is possible.
     let accepted = reason == HeldReason::Accepted;
-    if accepted && intent.polling.is_none() {
+    if reason == HeldReason::Moved || (accepted && intent.polling.is_none()) {
         return refuse(Refusal::NotResumable(intent));
     }
     draft.journal(&mut intent, JournalEvent::Resumed { from: reason });
@@ -55,7 +57,7 @@ pub(super) fn abandon(draft: &mut Draft<'_>, id: &IntentId, reason: &str) -> Res
     let mut intent = draft.intent(id)?;
     if !intent.has_ended() {
         draft.journal(&mut intent, JournalEvent::Abandoned { reason: reason.to_owned() });
-        let state = if intent.maybe_sent() { State::Abandoned } else { State::Cancelled };
+        let state = if intent.maybe_sent() || intent.state.is_moved() { State::Abandoned } else { State::Cancelled };
         draft.settle(&mut intent, state)?;
         draft.put_intent(&intent);
     }
@@ -65,7 +67,7 @@ pub(super) fn abandon(draft: &mut Draft<'_>, id: &IntentId, reason: &str) -> Res
 /// Holds an intent that no attempt can help now. One that is being sent is left to its sender.
 pub(super) fn hold(draft: &mut Draft<'_>, id: &IntentId, reason: HeldReason) -> Result<Applied, Stop> {
     let mut intent = draft.intent(id)?;
-    let same = intent.state == State::Held { reason };
+    let same = intent.state == State::Held { reason } || intent.state.is_moved();
     if !intent.has_ended() && draft.live_claim(&intent).is_none() && !same {
         draft.hold(&mut intent, reason);
         draft.put_intent(&intent);

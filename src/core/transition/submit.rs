@@ -186,5 +186,6 @@ fn new_intent(draft: &Draft<'_>, submit: &Submit, name: Option<&ReferenceName>, 
         journal_entries: 0,
         erased: None,
         blocks: None,
+        moved_from: None,
     }
 }

@@ -8,6 +8,7 @@ mod erase;
 mod evidence;
 mod guard;
 mod lanes;
+mod parcel;
 mod polling;
 mod reconcile;
 mod rerun;
@@ -20,7 +21,7 @@ use std::collections::BTreeMap;
 use crate::core::attempt::AttemptState;
 use crate::core::backoff::Jitter;
 use crate::core::change::{Applied, Change, ContractSnapshot, Grant, NotSent, RecordFacts, Refusal, Submit, TakeClaim};
-use crate::core::contract::{Answer, Contract, Fault, Method, Observation, generic};
+use crate::core::contract::{Answer, Contract, Facts, Fault, Method, Observation, generic};
 use crate::core::intent::{HeldReason, IntentRecord, Purpose, Request, State};
 use crate::core::journal::JournalEvent;
 use crate::core::json::to_text;
@@ -255,5 +256,15 @@ fn not_sent(grant: &Grant) -> Change {
         attempt: grant.attempt.unwrap(),
         fence: grant.fence,
         jitter: Jitter(u32::MAX / 2),
+    })
+}
+
+/// Success, in the server's own voice.
+fn paid(submit: &Submit) -> Observation {
+    Observation::Reply(Facts {
+        status: 201,
+        media_type: Some("application/json".to_owned()),
+        headers: [("idempotency-key".to_owned(), submit.key.expose().to_owned())].into(),
+        ..Facts::default()
     })
 }

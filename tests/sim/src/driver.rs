@@ -233,7 +233,11 @@ impl World {
             Effect::Changed { intent, durable, .. } => {
                 let stored = self.ledger.intent(&intent.id).map_or(0, |stored| stored.journal_entries);
                 let removed = self.laws.removed.contains(&intent.id);
-                assert!(!durable || removed || intent.journal_entries <= stored, "seed {}: told before durable", self.seed);
+                assert!(
+                    !durable || removed || intent.journal_entries <= stored,
+                    "seed {}: told before durable",
+                    self.seed
+                );
                 if !self.drawn {
                     self.told.push((realm, intent, durable));
                 }

@@ -22,7 +22,7 @@ use crate::server::decide::PastRetention;
 use crate::server::{Said, Server};
 use crate::world::{RealmNo, SECOND, World};
 pub(crate) use records::{Time, agrees, alone, step_by_step};
-use records::{is_erased, may_go};
+use records::{dropped, is_erased, may_go};
 use sending::FirstSend;
 pub use sending::Sending;
 
@@ -221,6 +221,12 @@ impl Laws {
         }
         for intent in written {
             self.keys.entry(intent.id.clone()).or_insert_with(|| intent.key.clone());
+            // Purged, and then submitted by one who did not know its fate: that is another intent.
+            let again = intent.erased.is_none() && dropped(&intent.id, results).is_some();
+            if let Some(before) = again.then(|| self.known.remove(&intent.id)).flatten() {
+                self.removed.insert(intent.id.clone());
+                *self.open.entry(before.scope.clone()).or_default() -= u64::from(!before.has_ended());
+            }
             is_erased(ledger, self.known.get(&intent.id), &intent, results, seed);
             match self.known.get(&intent.id) {
                 Some(before) => {

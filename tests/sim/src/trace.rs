@@ -130,6 +130,7 @@ fn refused(refusal: &Refusal, to: &mut impl Hasher) {
             record(ours, to);
         }
         Refusal::LedgerFull
+        | Refusal::ForeignParcel
         | Refusal::LaneFull
         | Refusal::UnknownIntent
         | Refusal::Undecodable

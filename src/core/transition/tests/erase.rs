@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::core::change::{Purge, Replace};
-use crate::core::contract::{AnswerClass, Facts};
+use crate::core::contract::AnswerClass;
 use crate::core::limits::{FINISHED_KEPT_MS, TOMBSTONE_KEPT_MS};
 use crate::core::record::ReferenceName;
 
@@ -15,15 +15,6 @@ fn secret(number: u8) -> Submit {
     submit.request.headers.push(("x-note".to_owned(), "canary-header".to_owned()));
     submit.request.url.push_str("?hint=canary-query");
     submit
-}
-
-fn paid(submit: &Submit) -> Observation {
-    Observation::Reply(Facts {
-        status: 201,
-        media_type: Some("application/json".to_owned()),
-        headers: [("idempotency-key".to_owned(), submit.key.expose().to_owned())].into(),
-        ..Facts::default()
-    })
 }
 
 fn answer(mut facts: RecordFacts) -> Change {
@@ -81,7 +72,10 @@ fn a_purge_leaves_no_byte_of_what_was_decided_and_the_tombstone_of_what_may_have
     bench.claim(&sending.intent, "n2");
 
     let dropped = purge(&mut bench, &submits);
-    assert!(matches!(dropped[..], [State::Queued, State::Waiting { .. }, State::Waiting { .. }, State::Succeeded { .. }]));
+    assert!(matches!(
+        dropped[..],
+        [State::Queued, State::Waiting { .. }, State::Waiting { .. }, State::Succeeded { .. }]
+    ));
     assert_clean(&bench, &submits);
     assert!(!is_there(&bench, &queued), "it was never sent: nothing stays");
     assert_eq!(bench.journal(&queued.intent), []);

@@ -19,6 +19,7 @@ mod frozen;
 mod hostile;
 mod inbox;
 mod manners;
+mod moved;
 mod network;
 mod reconcile;
 mod references;

@@ -118,8 +118,10 @@ async fn a_purge_leaves_no_byte_of_it_in_storage() -> Result<()> {
         })
         .await?;
         let keys: Vec<String> = bench.shop.ledger()?.wire().iter().filter_map(|entry| entry.key.clone()).collect();
-        let canaries: Vec<&str> =
-            [BODY, HEADER, QUERY, receipt.trim_matches('"')].into_iter().chain(keys.iter().map(String::as_str)).collect();
+        let canaries: Vec<&str> = [BODY, HEADER, QUERY, receipt.trim_matches('"')]
+            .into_iter()
+            .chain(keys.iter().map(String::as_str))
+            .collect();
         let before: String = page.call(STORED, json!([])).await?;
         assert!(canaries.iter().all(|canary| before.contains(canary)), "all of it is there to be found: {before}");
 

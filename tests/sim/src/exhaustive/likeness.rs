@@ -191,8 +191,9 @@ fn show(intent: &IntentRecord, seen: Seen, text: &mut String) {
         successor: _,
         contradicted,
         journal_entries: _,
-            erased: _,
-            blocks: _,
+        erased: _,
+        blocks: _,
+        moved_from: _,
     } = intent;
     let ahead = |at_ms: &Option<u64>| at_ms.map(|at_ms| at_ms.saturating_sub(seen.now_ms));
     let _ = write!(text, "{state:?}{:?}{:?}{contradicted}", ahead(due_at_ms), ahead(floor_at_ms));

@@ -66,7 +66,8 @@ pub(super) fn may_go(
             assert!(!before.maybe_sent(), "seed {seed}: law 8: an intent disappeared: {before:?}");
         }
         None => {
-            let erased = before.erased.unwrap_or_else(|| panic!("seed {seed}: law 8: an intent disappeared: {before:?}"));
+            let erased =
+                before.erased.unwrap_or_else(|| panic!("seed {seed}: law 8: an intent disappeared: {before:?}"));
             let stood_ms = clock.map_or(0, |clock| clock.at_ms - erased.at_ms);
             assert!(stood_ms >= TOMBSTONE_KEPT_MS && before.state.is_definite(), "seed {seed}: law 8: {before:?}");
         }
@@ -87,7 +88,10 @@ pub(super) fn is_erased(
     let purged = dropped(&after.id, results).is_some() || is_unsure(results);
     if let Some(before) = before.filter(|before| before.erased.is_none() && !purged) {
         let delivered = before.delivery.due_at_ms.is_none() && before.delivery.acknowledged.is_some();
-        assert!(before.state.is_definite() && delivered, "seed {seed}: law 8: pruned before it was delivered: {before:?}");
+        assert!(
+            before.state.is_definite() && delivered,
+            "seed {seed}: law 8: pruned before it was delivered: {before:?}"
+        );
     }
     let Some(Record::Payload(payload)) = ledger.record(&RecordKey::Payload(after.id.clone())) else {
         panic!("seed {seed}: a tombstone without its payload's place");
@@ -101,7 +105,10 @@ fn is_unsure(results: &[Result<Applied, CommitError>]) -> bool {
 }
 
 /// The intent, as it was before it was purged in this transaction.
-fn dropped<'a>(id: &IntentId, results: &'a [Result<Applied, CommitError>]) -> Option<&'a Shared<IntentRecord>> {
+pub(super) fn dropped<'a>(
+    id: &IntentId,
+    results: &'a [Result<Applied, CommitError>],
+) -> Option<&'a Shared<IntentRecord>> {
     let purged = results.iter().flatten().filter_map(|applied| match applied {
         Applied::Purged { dropped, .. } => Some(dropped),
         _ => None,

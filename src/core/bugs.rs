@@ -82,6 +82,7 @@ bugs! {
     PurgeForgetsSent: "A purge leaves no tombstone of what may have been sent.",
     PurgeKeepsPayload: "What is erased keeps its body and its answer.",
     PrunedUndelivered: "What nobody was told the outcome of is pruned.",
+    MovedGoesOn: "What was moved to another ledger can be resumed where it was.",
     OpenCountKept: "An intent that ends is still counted as open.",
     LaneOvertakes: "What waits behind another in its lane is sent beside it.",
     LaneForgotten: "What ends or is skipped does not pass its turn on.",

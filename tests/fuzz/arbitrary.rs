@@ -304,11 +304,14 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
         of(window()),
     );
     let after = (of(polling()), reconciling(), delivery(), of(text()), of(text()), any::<bool>(), number());
+    let moved_from = of((state().boxed(), of(number())));
+    let after = (after, (of(stamp()), of(text()), moved_from));
     (named.boxed(), frozen.boxed(), standing.boxed(), after.boxed()).prop_map(|(named, frozen, standing, after)| {
         let (id, scope, operation, reference, head_reference, sequence, lane, created, renewed) = named;
         let (key, carrier, has_lookup, contract, fingerprint, request, expires_in_ms) = frozen;
         let (state, due_at_ms, floor_at_ms, claim, fence, history, first_sent, window) = standing;
-        let (polling, reconciling, delivery, predecessor, successor, contradicted, journal_entries) = after;
+        let (polling, reconciling, delivery, predecessor, successor, contradicted, journal_entries) = after.0;
+        let (erased, blocks, moved_from) = after.1;
         IntentRecord {
             id: IntentId::from(id),
             scope: ScopeHash::from(scope),
@@ -341,6 +344,9 @@ fn intent() -> impl Strategy<Value = IntentRecord> {
             successor: successor.map(IntentId::from),
             contradicted,
             journal_entries,
+            erased,
+            blocks: blocks.map(ScopeHash::from),
+            moved_from,
         }
     })
 }
@@ -358,7 +364,8 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
     use JournalEvent::*;
     let finding = select(vec![Finding::Applied, Finding::NotApplied, Finding::NotFound, Finding::Unknown]);
     prop_oneof![
-        select(vec![Submitted, Accepted, ReconcileAsked, Acknowledged]),
+        select(vec![Submitted, Received, Accepted, ReconcileAsked, Acknowledged]),
+        any::<bool>().prop_map(|purged| Erased { purged }),
         (any::<u32>(), number(), text(), text()).prop_map(|(attempt, fence, owner, correlation)| Claimed {
             attempt,
             fence,

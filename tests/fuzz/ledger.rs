@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use intento::core::attempt::AttemptState;
 use intento::core::backoff::Jitter;
 use intento::core::change::{
-    Adopt, Applied, Change, ContractSnapshot, Delivered, Found, NotSent, Reconciled, RecordFacts, Refusal, Replace,
-    Submit, TakeClaim,
+    Adopt, Applied, Change, ContractSnapshot, Delivered, Found, MoveOut, NotSent, Reconciled, RecordFacts, Refusal,
+    Replace, Submit, TakeClaim,
 };
 use intento::core::contract::{Answer, Contract, Facts, Fault, Finding, Observation};
 use intento::core::effect::{Dispatch, Effect};
@@ -62,6 +62,10 @@ impl Ledger {
         };
         for (key, record) in overlay.into_commit().1 {
             let old = self.read(&key);
+            if record == Record::Gone {
+                self.rows.remove(&key);
+                continue;
+            }
             assert_ne!(old.record, Some(Record::Undecodable), "{key:?} was rewritten unread");
             let row = Row::new(&key, old.version + 1, &record).expect("what was not read is not written");
             self.rows.insert(key.clone(), row);
@@ -192,6 +196,9 @@ fn changes() -> Vec<Change> {
         Change::Acknowledge(id()),
         Change::Hold { intent: id(), reason: HeldReason::Config },
         Change::Probed { origin: ORIGIN.to_owned(), ok: true },
+        // A purge is none of these: it is to take away what cannot be read, too.
+        Change::Prune(vec![id()]),
+        Change::MoveOut(MoveOut { scope: scope("user-1"), intents: vec![id()] }),
         Change::Tick,
     ]
 }

@@ -14,7 +14,7 @@ use intento::core::intent::{
 };
 use intento::core::journal::{JournalEntry, JournalEvent};
 use intento::core::json::from_text;
-use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, RealmId, ScopeHash};
+use intento::core::key::{ChangeId, ContractHash, Fingerprint, IntentId, Key, RealmId, ScopeHash};
 use intento::core::reach::{OriginRecord, ProbeStanding};
 use intento::core::record::{Body, Content, Counters, LaneName, Payload, Record, RecordKey, ReferenceName};
 use intento::core::shared::Shared;
@@ -136,8 +136,22 @@ fn intents() -> Vec<IntentRecord> {
     });
     let in_lane =
         IntentRecord { lane: Some(LanePlace { lane: "table-7".to_owned(), place: 13 }), ..self::queued("in-lane", 13) };
+    let tombstone = IntentRecord {
+        state: State::Succeeded { replay: Replay::Fresh, evidence: Evidence::Reply },
+        key: from_text::<Key>("\"3f0c1d5e-8a44-4c0e-9b1a-6f2f7d1f0a55\"").unwrap().erased(),
+        due_at_ms: None,
+        erased: Some(stamp(40)),
+        blocks: Some(ScopeHash::from("account")),
+        ..sent(self::queued("tombstone", 14))
+    };
+    let moved = IntentRecord {
+        state: State::Held { reason: HeldReason::Moved },
+        due_at_ms: None,
+        moved_from: Some((State::Waiting { cause: Cause::Network }, Some(NOW_MS))),
+        ..sent(self::queued("moved", 15))
+    };
     let first = [queued, waiting, accepted, held, succeeded, rejected, successor, abandoned];
-    first.into_iter().chain(ended).chain([in_lane]).collect()
+    first.into_iter().chain(ended).chain([in_lane, tombstone, moved]).collect()
 }
 
 fn queued(id: &str, sequence: u64) -> IntentRecord {
@@ -178,6 +192,9 @@ fn queued(id: &str, sequence: u64) -> IntentRecord {
         successor: None,
         contradicted: false,
         journal_entries: 1,
+        erased: None,
+        blocks: None,
+        moved_from: None,
     }
 }
 
@@ -283,6 +300,8 @@ fn events() -> Vec<JournalEvent> {
         Acknowledged,
         Contradicted { attempt: 2, reading: answer },
         Skipped,
+        Erased { purged: true },
+        Received,
     ]
 }
 

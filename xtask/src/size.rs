@@ -10,10 +10,10 @@ use crate::workspace::Workspace;
 use crate::{package, process, setup};
 
 /// What core.wasm may weigh, in brotli bytes.
-const WASM_MAX: usize = 124 * 1024;
+const WASM_MAX: usize = 130 * 1024;
 
 /// What `import { openQueue }`, bundled, may weigh, in brotli bytes.
-const INLINE_MAX: usize = 138 * 1024;
+const INLINE_MAX: usize = 145 * 1024;
 
 /// Builds the package and prints raw, gzip and brotli bytes. The last line is for machines:
 /// `size wasm_br=N glue_br=N inline_br=N`. Fails where that is more than the budget.

@@ -33,7 +33,7 @@ pub(super) fn resume(draft: &mut Draft<'_>, id: &IntentId) -> Result<Applied, St
     };
     // What the server accepted is never sent again: it is looked for again, where that is possible.
     let accepted = reason == HeldReason::Accepted;
-    if reason == HeldReason::Moved || (accepted && intent.polling.is_none()) {
+    if (reason == HeldReason::Moved && !bug(Bug::MovedGoesOn)) || (accepted && intent.polling.is_none()) {
         return refuse(Refusal::NotResumable(intent));
     }
     draft.journal(&mut intent, JournalEvent::Resumed { from: reason });

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use intento::core::attempt::{Attempt, AttemptState};
-use intento::core::change::{Adopt, Applied, Change, Purge, Replace};
+use intento::core::change::{Adopt, Applied, Change, MoveOut, Purge, Replace};
 use intento::core::contract::{AnswerClass, AttemptReading};
 use intento::core::input::{Input, Wake};
 use intento::core::intent::{HeldReason, IntentRecord, State};
@@ -80,6 +80,8 @@ pub enum Act {
     Adopt,
     /// Somebody signs out of a device that others use.
     Purge,
+    /// The app moves to another origin, and is opened at the old one once more.
+    MoveOut,
     /// The device lies in a drawer for so many days; then what is old is pruned.
     Prune {
         after_days: u64,
@@ -326,7 +328,7 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     if let Act::Prune { after_days } = step.act {
         power_off(world, after_days * DAY, 0, false);
         let Some(realm) = world.realms().into_iter().next() else { return };
-        return erase(world, realm, Change::Prune);
+        return name_all(world, realm, Change::Prune);
     }
     let scope = world.engine(realm).scope().clone();
     let mut intents = world.ledger.intents();
@@ -338,7 +340,8 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
     let id = intent.id.clone();
     let change = match step.act {
         Act::Cancel => Change::Cancel(id),
-        Act::Purge => return erase(world, realm, |intents| Change::Purge(Purge { scope, intents })),
+        Act::MoveOut => return name_all(world, realm, |intents| Change::MoveOut(MoveOut { scope, intents })),
+        Act::Purge => return name_all(world, realm, |intents| Change::Purge(Purge { scope, intents })),
         Act::Resume => Change::Resume(id),
         Act::Skip => Change::Skip(id),
         Act::Reconcile => Change::Reconcile(id),
@@ -359,7 +362,7 @@ fn steer(world: &mut World, realm: RealmNo, step: &Step) {
 }
 
 /// Names every intent of a tab's scope in one change.
-fn erase(world: &mut World, realm: RealmNo, change: impl FnOnce(Vec<IntentId>) -> Change) {
+fn name_all(world: &mut World, realm: RealmNo, change: impl FnOnce(Vec<IntentId>) -> Change) {
     let scope = world.engine(realm).scope().clone();
     let intents = world.ledger.intents().into_iter().filter(|intent| intent.scope == scope);
     let change = change(intents.map(|intent| intent.id.clone()).collect());

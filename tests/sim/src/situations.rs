@@ -38,6 +38,9 @@ impl World {
                     };
                     self.tally.purged_sending += dropped.iter().filter(sending).count() as u64;
                 }
+                (Change::MoveOut(_), Ok(Applied::MovedOut { moved, .. })) => {
+                    self.tally.moved += moved.iter().filter(|intent| intent.state.is_moved()).count() as u64;
+                }
                 (Change::Prune(intents), Ok(Applied::Pruned)) => {
                     for before in intents.iter().filter_map(|id| self.laws.known(id)) {
                         let after = self.ledger.intent(&before.id);

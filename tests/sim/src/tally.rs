@@ -88,6 +88,7 @@ tally! {
     purged: "an intent purged",
     purged_sending: "an intent purged while it was being sent",
     late_for_tombstone: "facts of what was purged",
+    moved: "an intent moved to another origin",
     pruned: "an outcome of which only the tombstone is left",
     tombstones_pruned: "a tombstone taken away",
     contradicted: "evidence against an outcome",

@@ -110,6 +110,7 @@ fn told(result: &Result<Applied, CommitError>, to: &mut impl Hasher) {
     match result {
         Ok(Applied::Submitted { created: said, .. } | Applied::Cancelled { cancelled: said, .. }) => said.hash(to),
         Ok(Applied::Claimed(grant)) => (grant.attempt, grant.lease_until_ms).hash(to),
+        Ok(Applied::MovedOut { moved, left, .. }) => moved.iter().chain(left).for_each(|intent| record(intent, to)),
         Ok(Applied::Purged { dropped, ended }) => dropped.iter().chain(ended).for_each(|intent| record(intent, to)),
         Ok(Applied::Adopted { moved, left }) => moved.iter().chain(left).for_each(|intent| record(intent, to)),
         _ => {}

@@ -39,10 +39,8 @@ async fn a_lost_answer_is_found_at_the_new_origin_and_charged_once() -> Result<(
     bench.shop.arm(json!({ "drop_after_commit": 1_000 })).await?;
     let old = bench.page().await?;
     let id = old.submit(payment("order-842")).await?.intent.id;
-    eventually("its first answer is lost", async || {
-        Ok((old.snapshot(&id).await?.state == "waiting").then_some(()))
-    })
-    .await?;
+    eventually("its first answer is lost", async || Ok((old.snapshot(&id).await?.state == "waiting").then_some(())))
+        .await?;
 
     let no_secret = old.failure("await app.queue().move({ secret: new Uint8Array(16) })", json!([])).await?;
     assert_eq!(no_secret.code.as_deref(), Some("option_invalid"));

@@ -170,6 +170,10 @@ fn changed(before: &IntentRecord, after: &IntentRecord, time: Time, seed: u64) {
         "seed {seed}: P5.1: settled beside an unknown attempt: {after:?}"
     );
     assert!(after.journal_entries >= before.journal_entries, "seed {seed}: the journal only grows");
+    if before.state.is_moved() {
+        assert_eq!(before.history.total, after.history.total, "seed {seed}: L11: sent after it was moved");
+        assert!(after.has_ended() || after.state == before.state, "seed {seed}: L11: it goes on after it was moved");
+    }
     if before.state.is_definite() {
         let freed = matches!(before.state, State::Rejected { replaceable: false, .. })
             && after.state == State::Rejected { evidence: Evidence::Reconciliation, replaceable: true };

@@ -104,9 +104,11 @@ fn draw_act_of(life: Trait, dice: &mut Dice) -> Act {
 }
 
 fn draw_end(dice: &mut Dice) -> Act {
-    match dice.roll(6) {
+    match dice.roll(8) {
         0..=2 => Act::Purge,
-        3 | 4 => Act::Prune { after_days: 8 + dice.roll(30) },
+        3 => Act::MoveOut,
+        4 => Act::Resume,
+        5 | 6 => Act::Prune { after_days: 8 + dice.roll(30) },
         _ => Act::Prune { after_days: 98 },
     }
 }

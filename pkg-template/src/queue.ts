@@ -3,7 +3,7 @@ import type { Line } from './line.js';
 import { seal, unseal } from './parcel.js';
 import { own, plainName, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, ParcelSecret, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, Moved, ParcelSecret, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Default patience of `drained()`, and how often it looks. */
 const DRAINED_WITHIN_MS = 30_000;
@@ -115,10 +115,10 @@ export class OpenQueue implements Queue {
     return ((await this.#sweep('purge')) as IntentSnapshot[][]).flat();
   }
 
-  async move(options: { secret: ParcelSecret }): Promise<{ parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }> {
+  async move(options: { secret: ParcelSecret }): Promise<Moved> {
     // Before anything is held: with a secret that is none there would be no parcel.
     await seal([], options);
-    const parts = (await this.#sweep('move')) as { parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }[];
+    const parts = (await this.#sweep('move')) as Moved[];
     const parcel = await seal(parts.map((part) => part.parcel), options);
     return { parcel, moved: parts.flatMap(({ moved }) => moved), left: parts.flatMap(({ left }) => left) };
   }

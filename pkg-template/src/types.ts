@@ -446,6 +446,16 @@ export interface FetchInit extends Omit<IntentRequest, 'url'> {
   signal?: AbortSignal;
 }
 
+/** What `move` has packed. */
+export interface Moved {
+  /** Sealed: letters, digits, `-`, `_` and `.`. As long as it must be: some kilobytes an intent. */
+  parcel: string;
+  /** What is in it. */
+  moved: IntentSnapshot[];
+  /** What was being sent, and is not in it. */
+  left: IntentSnapshot[];
+}
+
 /** 32 bytes, or a key for AES-GCM. Whoever has it and the parcel has the keys of your payments. */
 export type ParcelSecret = Uint8Array | CryptoKey;
 
@@ -491,7 +501,7 @@ export interface Queue {
    * again; what is being sent at this moment is `left`: move again when it has ended. A later call packs the same once
    * more, so that a parcel that is lost loses nothing.
    */
-  move(options: { secret: ParcelSecret }): Promise<{ parcel: string; moved: IntentSnapshot[]; left: IntentSnapshot[] }>;
+  move(options: { secret: ParcelSecret }): Promise<Moved>;
   /**
    * Takes over what `move` has packed at another origin, for the same scope, and goes on with it, with the same keys. What is
    * here already is done. Rejects with `parcel_invalid` where the parcel was changed or the secret is another, with

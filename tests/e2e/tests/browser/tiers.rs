@@ -131,7 +131,7 @@ async fn an_app_s_own_store_holds_the_queue() -> Result<()> {
                  await later();
                  const version = (name) => rows.get(name)?.version ?? 0;
                  if (Object.entries(expected).some(([name, there]) => version(name) !== there)) return false;
-                 for (const [name, row] of Object.entries(changes)) rows.set(name, row);
+                 for (const [name, row] of Object.entries(changes)) row === null ? rows.delete(name) : rows.set(name, row);
                  this.commits += 1;
                  // Its first word is lost on the way: the row is there all the same.
                  if (this.commits === 1) throw new Error('the bridge broke');
@@ -145,13 +145,17 @@ async fn an_app_s_own_store_holds_the_queue() -> Result<()> {
              queue.close();
              const again = await openQueue({ ...options, store: new Store() });
              const found = await again.submit(args[0]);
+             const journal = () => [...rows.keys()].filter((name) => name.startsWith('journal/')).length;
+             const before = journal();
+             const dropped = await again.purge();
              again.close();
-             return [intent.receipt, settled.kind, settled.replay, found.id === intent.id, (await indexedDB.databases()).length];",
+             const purged = [dropped.length, before > 1, journal(), JSON.stringify([...rows]).includes('BRL')];
+             return [intent.receipt, settled.kind, settled.replay, found.id === intent.id, (await indexedDB.databases()).length, purged];",
             json!([payment("order-842")]),
         )
         .await?;
     let receipt = json!({ "durability": "strong", "created": true });
-    assert_eq!(told, json!([receipt, "succeeded", "replayed", true, 0]));
+    assert_eq!(told, json!([receipt, "succeeded", "replayed", true, 0, [1, true, 1, false]]));
     assert_eq!(bench.shop.ledger()?.tally(), charged_once(2));
     Ok(())
 }

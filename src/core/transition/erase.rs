@@ -88,8 +88,8 @@ pub fn may_be_pruned(intent: &IntentRecord, now: &Stamp) -> bool {
     (finished && over) || (bug(Bug::PrunedUndelivered) && intent.state.is_definite())
 }
 
-/// By whichever clock saw less: one wild reading of the wall clock moves the ledger's for good, and must take no tombstone
-/// away.
+/// By whichever clock saw less: a wild reading of the wall clock moves the ledger's for good, and must take nothing away once
+/// it is over.
 fn surely_since(earlier: &Stamp, now: &Stamp) -> u64 {
     let by_ledger_ms = now.at_ms.saturating_sub(earlier.at_ms);
     by_ledger_ms.min(now.wall_ms.saturating_sub(earlier.wall_ms))

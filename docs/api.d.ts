@@ -199,7 +199,7 @@ export declare const stripe: Contract;
 
 import type { IntentSnapshot } from './types.js';
 /** Every way a call can fail. The engine has the same list; a test compares them. */
-export type ErrorCode = 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict' | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid' | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid' | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full' | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed' | 'commit_unknown' | 'engine_dead';
+export type ErrorCode = 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict' | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid' | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid' | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'parcel_invalid' | 'parcel_foreign' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full' | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed' | 'commit_unknown' | 'engine_dead';
 /** Who can mend it: the calling code, the browser or its policy, the device's storage, or intento. */
 export type Blame = 'app' | 'platform' | 'storage' | 'intento';
 /** The one error class. Branch on `code`; show `remedy` to a developer. Holds neither key nor payload. */
@@ -543,10 +543,10 @@ export interface AppStore {
     /** Every row whose name begins so, in any order. */
     scan(prefix: string): Promise<readonly (readonly [name: string, row: StoredRow])[]>;
     /**
-     * Writes all of `rows`, or nothing. Resolves with `true` once that is as durable as declared; with `false`, and without
+     * Writes all of `rows`, or nothing; a null takes the row of that name away. Resolves with `true` once that is as durable as declared; with `false`, and without
      * having written, where a name in `expectedVersions` has another version than there (0: no row).
      */
-    commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean>;
+    commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow | null>>): Promise<boolean>;
 }
 /** The request that an intent freezes: the same bytes on every attempt. */
 export interface IntentRequest {
@@ -599,7 +599,7 @@ export interface Receipt {
 /** Why an unfinished intent is waiting. */
 export type Cause = 'not_sent' | 'in_flight' | 'interrupted' | 'resumed' | 'processing' | 'network' | 'timeout' | 'not_the_server' | 'truncated' | 'server_error' | 'in_progress' | 'rate_limited' | 'unclear';
 /** Why a held intent needs the app or a person. */
-export type HeldReason = 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted' | 'undecodable';
+export type HeldReason = 'auth' | 'config' | 'redirected' | 'window_closed' | 'clock_changed' | 'unresolved' | 'conflicting_answers' | 'key_burnt' | 'accepted' | 'undecodable' | 'moved';
 /** What came back of one attempt. `open`: nothing yet; `not_sent`: it never left; `network`, `timeout`, `truncated`, `redirected`, `forbidden`, `undecodable`, `not_the_server`: nothing usable came back, and it is not known whether it arrived; the others are readings of an answer by the contract. */
 export type AttemptResult = 'open' | 'not_sent' | 'succeeded' | 'already_done' | 'rejected' | 'mismatched' | 'accepted' | 'in_progress' | 'rate_limited' | 'auth' | 'config' | 'server_error' | 'uncertain' | 'key_burnt' | 'window_closed' | 'unclear' | 'not_the_server' | 'other_key' | 'network' | 'timeout' | 'truncated' | 'redirected' | 'forbidden' | 'undecodable';
 /** One send, as recorded on the device. */
@@ -651,6 +651,11 @@ export interface IntentSnapshot {
     attempts: AttemptView[];
     /** Evidence against the outcome arrived after it; the outcome stands, and somebody should look. */
     contradicted: boolean;
+    /**
+     * Only the tombstone is left (`purge`, or a week and more after its outcome was delivered): its body and its answer are not kept
+     * any more, so that `answer` says nothing (`status: 0`).
+     */
+    erased: boolean;
     /** The app has asked what became of it (`reconcile`), and that is not known yet. */
     reconciling: boolean;
     /** The intent that this one took the place of, by `replace`. */
@@ -826,6 +831,17 @@ export interface FetchInit extends Omit<IntentRequest, 'url'> {
     /** Ends the wait, never the intent. */
     signal?: AbortSignal;
 }
+/** What `move` has packed. */
+export interface Moved {
+    /** Sealed: letters, digits, `-`, `_` and `.`. As long as it must be: some kilobytes an intent. */
+    parcel: string;
+    /** What is in it. */
+    moved: IntentSnapshot[];
+    /** What was being sent, and is not in it. */
+    left: IntentSnapshot[];
+}
+/** 32 bytes, or a key for AES-GCM. Whoever has it and the parcel has the keys of your payments. */
+export type ParcelSecret = Uint8Array | CryptoKey;
 /** An open queue of one scope. It drains by itself until it is closed. */
 export interface Queue {
     /** Stores a decision, and resolves when that is durable; sending goes on by itself. The same operation and reference again is the same intent; with another payload, `reference_conflict` carries the one that is there. Rejects with an {@link IntentoError}; nothing is stored then. */
@@ -859,6 +875,34 @@ export interface Queue {
     drained(options?: {
         within?: number;
     }): Promise<Drained>;
+    /**
+     * For sign-out on a device that others use: takes away what is stored of this scope, whatever it is, and resolves with a
+     * list of it, as it was: finish, or note down, what of it is unfinished or undelivered. Nothing of a body, an answer, a header or
+     * a key is in storage afterwards. Of what may have been sent a tombstone stays (see `erased`): its operation and
+     * reference, hashes of its key and payload, and its outcome; without a definite one it is `abandoned`, and late evidence
+     * still counts. So the same reference pays nothing twice. What cannot be read stays as it is; a purge that was cut short
+     * goes on when it is called again.
+     */
+    purge(): Promise<IntentSnapshot[]>;
+    /**
+     * For an app whose origin changes with an upgrade (`file://` to `capacitor://`): packs every intent of this scope that is
+     * unfinished, and every outcome that was not delivered, with keys, requests and attempts, into one string, encrypted and
+     * authenticated under your secret. What was packed is held here (`moved`) in the same commit and never sent from here
+     * again; what is being sent at this moment is `left`: move again when it has ended. A later call packs the same once
+     * more, so that a parcel that is lost loses nothing.
+     */
+    move(options: {
+        secret: ParcelSecret;
+    }): Promise<Moved>;
+    /**
+     * Takes over what `move` has packed at another origin, for the same scope, and goes on with it, with the same keys. What is
+     * here already is done. Rejects with `parcel_invalid` where the parcel was changed or the secret is another, with
+     * `parcel_foreign` for another scope's, and with `reference_conflict` where another intent has the reference here. If the
+     * device's clock was set back by more than a minute meanwhile, what may have been sent is not sent again but asked about.
+     */
+    receive(parcel: string, options: {
+        secret: ParcelSecret;
+    }): Promise<IntentSnapshot[]>;
     /** Where new intents are stored, as every receipt says. */
     readonly durability: Durability;
     /** Not null where the storage of this scope was evicted since it was last open here: told once. */

@@ -74,7 +74,7 @@ async fn an_answer_beyond_the_bound_is_not_read_on() {
     let stored = outcome(submit(&queue, "order-1", 1)).await.unwrap();
     let id = of_intent(&stored, "id").as_string().unwrap();
     for _ in 0..100 {
-        let known = outcome(queue.intent(id.clone())).await.unwrap();
+        let known = outcome(queue.intent(id.clone(), None)).await.unwrap();
         if member(&known, "cause") == "truncated" {
             queue.close();
             // Beyond the bound by what the stream keeps ready.

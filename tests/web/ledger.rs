@@ -165,7 +165,7 @@ async fn law_8_a_row_that_cannot_be_read_stays_byte_for_byte() {
         let settled = queue.settled(of_intent(&beside, "id").as_string().unwrap(), Some(8_000.0));
         assert_eq!(member(&outcome(settled).await.unwrap(), "kind"), "succeeded", "{name}");
         assert_eq!(outcome(submit(&queue, "order-1", 1)).await.unwrap_err(), "ledger_unreadable", "{name}");
-        assert_eq!(outcome(queue.intent(id.clone())).await.unwrap_err(), "ledger_unreadable", "{name}");
+        assert_eq!(outcome(queue.intent(id.clone(), None)).await.unwrap_err(), "ledger_unreadable", "{name}");
         assert_eq!(js_sys::Array::from(&outcome(queue.intents()).await.unwrap()).length(), 1, "{name}");
         wait_ms(300).await;
         queue.close();
@@ -211,7 +211,7 @@ async fn law_8_an_intent_is_found_beside_a_clock_that_cannot_be_read() {
     let stored = outcome(submit(&queue, "order-1", 1)).await.unwrap();
     let id = of_intent(&stored, "id").as_string().unwrap();
     spoil_on("meta", "clock", "({ ...row, checksum: 'x' + row.checksum })").await;
-    let found = outcome(queue.intent(id.clone())).await;
+    let found = outcome(queue.intent(id.clone(), None)).await;
     spoil_on("meta", "clock", "({ ...row, checksum: row.checksum.replace('x', '') })").await;
     queue.close();
     assert_eq!(member(&found.unwrap(), "id"), id.as_str());

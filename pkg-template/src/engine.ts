@@ -1,7 +1,6 @@
 import { instance, type openRawQueue } from './core.js';
-import { engineDead, platformError } from './errors.js';
+import { engineDead, IntentoError, platformError } from './errors.js';
 import { Gate } from './gate.js';
-import { wasmBytes } from './wasm-inline.js';
 
 /** How often a dead engine is replaced within {@link REOPENINGS_WITHIN_MS}; then a call says `engine_dead`. */
 const REOPENINGS_MAX = 3;
@@ -12,6 +11,9 @@ export interface Engine {
   openRawQueue: typeof openRawQueue;
   gate: Gate;
 }
+
+/** Where the module comes from; called when an engine starts and none was compiled before. */
+export type Wasm = () => Promise<WebAssembly.Module>;
 
 let loading: Promise<Engine> | undefined;
 let compiled: WebAssembly.Module | undefined;
@@ -25,17 +27,17 @@ let deaths: number[] = [];
  * Rejects with `wasm_unavailable` where WebAssembly is missing (iOS Lockdown Mode), refused (a Content-Security-Policy without
  * `'wasm-unsafe-eval'`) or gets no memory, and with `engine_dead` if too many engines have died lately.
  */
-export function loadEngine(): Promise<Engine> {
+export function loadEngine(wasm: Wasm): Promise<Engine> {
   deaths = deaths.filter((at) => performance.now() - at < REOPENINGS_WITHIN_MS);
   if (deaths.length > REOPENINGS_MAX) return Promise.reject(engineDead(undefined));
-  loading ??= start().catch((error: unknown) => {
+  loading ??= start(wasm).catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
   return loading;
 }
 
-async function start(): Promise<Engine> {
+async function start(wasm: Wasm): Promise<Engine> {
   if (typeof WebAssembly !== 'object') {
     const remedy = 'This browser has no WebAssembly (iOS Lockdown Mode turns it off): show the customer another way to pay.';
     throw platformError('wasm_unavailable', remedy);
@@ -43,11 +45,16 @@ async function start(): Promise<Engine> {
   const gate = new Gate();
   const { imports, finish, openRawQueue } = instance(gate.platform);
   try {
-    compiled ??= await WebAssembly.compile(wasmBytes());
+    compiled ??= await wasm();
     const { exports } = await WebAssembly.instantiate(compiled, gate.imports(imports()));
     finish({ exports: gate.exports(exports) });
   } catch (cause) {
-    throw platformError('wasm_unavailable', cause instanceof RangeError ? NO_MEMORY : REFUSED, cause);
+    if (cause instanceof IntentoError) throw cause;
+    // It was compiled, and lacks what the glue names.
+    const isOther = compiled !== undefined && (cause instanceof WebAssembly.LinkError || cause instanceof TypeError);
+    if (isOther) compiled = undefined;
+    const remedy = isOther ? OTHER_VERSION : cause instanceof RangeError ? NO_MEMORY : REFUSED;
+    throw platformError('wasm_unavailable', remedy, cause);
   }
   gate.onDeath(() => {
     loading = undefined;
@@ -56,6 +63,7 @@ async function start(): Promise<Engine> {
   return { openRawQueue, gate };
 }
 
+const OTHER_VERSION = 'The WebAssembly module is not of this version of intento: serve core.wasm of the package that is imported.';
 const NO_MEMORY = 'WebAssembly got no memory: close other tabs or reload the page; nothing that was submitted is lost.';
 // Engines disagree on the error that a Content-Security-Policy causes (CompileError, EvalError).
 const REFUSED = "WebAssembly could not start: if the page has a Content-Security-Policy, add 'wasm-unsafe-eval' to script-src.";

@@ -1,5 +1,5 @@
 import type { RawQueue } from './core.js';
-import { loadEngine, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
 import { appError, asIntentoError, engineDead } from './errors.js';
 import { EngineGone } from './gate.js';
 
@@ -15,17 +15,19 @@ interface Opened {
 
 /** The way to a queue of the engine. When an engine dies, the queue is opened again in a fresh one, from the ledger. */
 export class Line {
+  readonly #load: () => Promise<Engine>;
   readonly #openRaw: (engine: Engine) => Promise<RawQueue>;
   #opened: Opened | null = null;
   #opening: Promise<Opened> | null = null;
   #closed = false;
 
-  private constructor(openRaw: (engine: Engine) => Promise<RawQueue>) {
+  private constructor(load: () => Promise<Engine>, openRaw: (engine: Engine) => Promise<RawQueue>) {
+    this.#load = load;
     this.#openRaw = openRaw;
   }
 
-  static async open(openRaw: (engine: Engine) => Promise<RawQueue>): Promise<Line> {
-    const line = new Line(openRaw);
+  static async open(load: () => Promise<Engine>, openRaw: (engine: Engine) => Promise<RawQueue>): Promise<Line> {
+    const line = new Line(load, openRaw);
     await line.#open();
     return line;
   }
@@ -69,7 +71,7 @@ export class Line {
   async #start(): Promise<Opened> {
     for (;;) {
       if (this.#closed) throw closed();
-      const engine = await loadEngine();
+      const engine = await this.#load();
       try {
         const raw = await engine.gate.outlive(() => this.#openRaw(engine));
         return this.#keep(engine, raw);

@@ -52,7 +52,11 @@ test('options on a polluted prototype are not options', async () => {
 });
 
 test('where there is no IndexedDB, opening says so, and a later try is a new one', async () => {
-  await assert.rejects(openQueue(good), { code: 'storage_unavailable', blame: 'platform' });
+  await assert.rejects(openQueue(good), ({ code, blame, remedy }) => {
+    assert.deepEqual([code, blame], ['storage_unavailable', 'platform']);
+    assert.match(remedy, /On a server, open the queue in the browser only, or with minDurability 'volatile'/);
+    return true;
+  });
   await assert.rejects(openQueue(good), { code: 'storage_unavailable' });
 });
 

@@ -7,14 +7,16 @@ import { pathToFileURL } from 'node:url';
 
 const require = createRequire(import.meta.url);
 
+/** All but the classic script, whose import makes its global, and what needs React. */
+const { exports } = require('intento/package.json');
+const ENTRIES = Object.keys(exports).filter((name) => !/\.\w+$|iife|react/.test(name)).map((name) => name.replace('.', 'intento'));
+
 test('importing has no side effects', async () => {
   const before = Object.getOwnPropertyNames(globalThis);
   const compile = WebAssembly.instantiate;
   WebAssembly.instantiate = () => assert.fail('compiled on import');
   try {
-    await import('intento');
-    await import('intento/contracts');
-    await import('intento/service-worker');
+    for (const entry of ENTRIES) await import(entry);
   } finally {
     WebAssembly.instantiate = compile;
   }
@@ -29,11 +31,12 @@ test('importing throws nowhere, whatever is missing or refuses to be read', asyn
     const get = () => assert.fail(`${name} was read on import`);
     Object.defineProperty(globalThis, name, { configurable: true, get });
   }
-  await freshCopy('index.js');
+  for (const file of ['index.js', 'slim.js', 'contracts.js', 'testing.js', 'webview.js', 'iife.js']) await freshCopy(file);
+  delete globalThis.intento;
 });
 
 test('require() takes it, so there is no top-level await', () => {
-  assert.equal(typeof require('intento'), 'object');
+  for (const entry of ENTRIES) assert.equal(typeof require(entry), 'object', entry);
 });
 
 test('the engine starts once', async (t) => {
@@ -82,19 +85,25 @@ test('the WebAssembly module is there for those who serve it themselves', async 
 });
 
 test('the module that the default entry carries as text is that one, byte for byte', async () => {
-  const { wasmBytes } = await import(pathToFileURL(join(dirname(require.resolve('intento')), 'wasm-inline.js')).href);
+  const { wasmBytes } = await installed('wasm-inline.js');
   assert.ok(Buffer.from(wasmBytes()).equals(await readFile(require.resolve('intento/core.wasm'))));
 });
 
-function freshEngine() {
-  return freshCopy('engine.js');
+async function freshEngine() {
+  const { loadEngine } = await freshCopy('engine.js');
+  const { wasmBytes } = await installed('wasm-inline.js');
+  return { loadEngine: () => loadEngine(() => WebAssembly.compile(wasmBytes())) };
+}
+
+function installed(name) {
+  return import(pathToFileURL(join(dirname(require.resolve('intento')), name)).href);
 }
 
 /** A file in a copy of the package, which remembers nothing. */
 async function freshCopy(name) {
-  const installed = dirname(require.resolve('intento/package.json'));
-  const copy = await mkdtemp(join(installed, '..', 'intento-copy-'));
-  await cp(installed, copy, { recursive: true });
+  const folder = dirname(require.resolve('intento/package.json'));
+  const copy = await mkdtemp(join(folder, '..', 'intento-copy-'));
+  await cp(folder, copy, { recursive: true });
   return import(pathToFileURL(join(copy, name)).href);
 }
 

@@ -133,7 +133,7 @@ codes! {
     /// `crypto.getRandomValues` is missing or failed. There is no fallback.
     EntropyUnavailable = "entropy_unavailable", Platform, "Run where crypto.getRandomValues works; keys are never made from weaker randomness.";
     /// IndexedDB does not exist here, or the browser refuses it.
-    StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; a page without an origin needs one: in a React Native WebView, give source a baseUrl.";
+    StorageUnavailable = "storage_unavailable", Platform, "Allow site data for this origin; a page without an origin needs one: in a React Native WebView, give source a baseUrl. On a server, open the queue in the browser only, or with minDurability 'volatile'.";
     /// What can be stored in here promises less than `minDurability` asks for.
     DurabilityTooLow = "durability_too_low", Platform, "Show the customer another way to pay, or ask for less with minDurability.";
     /// A ledger exists, or may exist, and cannot be read.

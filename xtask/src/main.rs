@@ -5,6 +5,7 @@ mod bench;
 mod bill;
 mod browser;
 mod chaos;
+mod classic;
 mod compress;
 mod consumer;
 mod contracts;

@@ -1,6 +1,6 @@
 //! `cargo xtask build`: from the crate and pkg-template/ to a ready npm package.
 //!
-//! cargo → wasm-bindgen → wasm-opt → generated modules → tsc → manifest, all in a staging folder that
+//! cargo → wasm-bindgen → wasm-opt → generated modules → tsc → classic script → manifest, all in a staging folder that
 //! takes the old package's place only when it is complete.
 
 use std::fs;
@@ -13,7 +13,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::module::{Source, check_names_no_folder, compile, optimise, source_folders};
 use crate::names::Names;
 use crate::workspace::Workspace;
-use crate::{bill, contracts, glue, inline, names, process};
+use crate::{bill, classic, contracts, glue, inline, names, process};
 
 const CRATE: &str = "intento";
 
@@ -70,6 +70,8 @@ fn assemble(workspace: &Workspace, options: &Options, stage: &Path) -> Result<()
     contracts::write(&workspace.root.join("contracts"), stage)?;
     step("compile the TypeScript face");
     compile_face(workspace, stage)?;
+    step("bundle the classic script");
+    classic::write(workspace, stage)?;
     step("write the manifest");
     copy_documents(workspace, stage)?;
     bill::write(workspace, stage)?;

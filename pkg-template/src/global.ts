@@ -1,0 +1,5 @@
+/** What the classic script holds: the global `intento` of `intento/iife` and `intento/webview`. */
+
+export { IntentoError, openQueue } from './index.js';
+export * as contracts from './contracts.js';
+export type * from './index.js';

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::counts::Counts;
 use crate::workspace::Workspace;
-use crate::{process, setup, snippets, test};
+use crate::{packed, process, setup, snippets, test};
 
 /// Compiled, never run; a wrong use is marked `@ts-expect-error`.
 const TYPE_TESTS: [&str; 2] = [".test-d.ts", ".test-d.tsx"];
@@ -31,7 +31,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
     install(workspace, &project)?;
     let mut files = copy_tests(&workspace.root.join("pkg-template/test"), &tests)?;
     files.extend(snippets::write(workspace, &tests)?);
-    let mut counts = type_tests(workspace, &project, &select(&files, &TYPE_TESTS))?;
+    let mut counts = packed::test(workspace, &project.join(tarball(workspace)), &project.join("node_modules/intento"))?;
+    counts += type_tests(workspace, &project, &select(&files, &TYPE_TESTS))?;
     counts += node_tests(&project, &select(&files, &NODE_TESTS))?;
     Ok(counts)
 }
@@ -48,10 +49,14 @@ fn install(workspace: &Workspace, project: &Path) -> Result<()> {
     process::run(
         setup::npm()
             .args(["install", "--silent", "--offline", "--no-package-lock", "--no-audit", "--no-fund"])
-            .arg(format!("./intento-{}.tgz", workspace.version))
+            .arg(format!("./{}", tarball(workspace)))
             .current_dir(project),
         remedy,
     )
+}
+
+fn tarball(workspace: &Workspace) -> String {
+    format!("intento-{}.tgz", workspace.version)
 }
 
 fn copy_tests(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {

@@ -17,6 +17,7 @@ mod inline;
 mod module;
 mod names;
 mod package;
+mod packed;
 mod process;
 mod reference;
 mod reproduce;

@@ -61,10 +61,15 @@ impl Workspace {
         self.root.join("tools")
     }
 
-    /// A pinned npm tool, run by node itself: npm's own launchers differ between systems.
+    /// A pinned npm tool that has its program in bin/.
     pub(crate) fn npm_tool(&self, package: &str, bin: &str) -> Command {
+        self.npm_script(&format!("{package}/bin/{bin}"))
+    }
+
+    /// A script of a pinned npm tool, run by node itself: npm's own launchers differ between systems.
+    pub(crate) fn npm_script(&self, path: &str) -> Command {
         let mut command = Command::new("node");
-        command.arg(self.tools().join("node_modules").join(package).join("bin").join(bin));
+        command.arg(self.tools().join("node_modules").join(path));
         command.current_dir(&self.root);
         command
     }

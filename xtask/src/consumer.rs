@@ -18,6 +18,8 @@ const TYPE_TESTS: [&str; 2] = [".test-d.ts", ".test-d.tsx"];
 /// What the pages' examples take for granted.
 const PRELUDE: &str = "prelude.d.ts";
 
+const REMEDY: &str = "correct pkg-template/package.json";
+
 const NODE_TESTS: [&str; 1] = [".test.mjs"];
 
 /// Runs pkg-template/test against pkg/: the type tests, each file counted as one test, then Node's.
@@ -41,18 +43,23 @@ pub(crate) fn test(workspace: &Workspace) -> Result<Counts> {
 fn install(workspace: &Workspace, project: &Path) -> Result<()> {
     let manifest = json!({ "name": "consumer", "private": true, "type": "module" });
     fs::write(project.join("package.json"), manifest.to_string())?;
-    let remedy = "correct pkg-template/package.json";
-    process::run(
-        setup::npm().args(["pack", "--silent", "--pack-destination"]).arg(project).current_dir(workspace.pkg()),
-        remedy,
-    )?;
+    let tarball = pack(workspace, project)?;
     process::run(
         setup::npm()
             .args(["install", "--silent", "--offline", "--no-package-lock", "--no-audit", "--no-fund"])
-            .arg(format!("./{}", tarball(workspace)))
+            .arg(tarball)
             .current_dir(project),
-        remedy,
+        REMEDY,
     )
+}
+
+/// Packs pkg/ as it would be published, into that folder.
+pub(crate) fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+    process::run(
+        setup::npm().args(["pack", "--silent", "--pack-destination"]).arg(folder).current_dir(workspace.pkg()),
+        REMEDY,
+    )?;
+    Ok(folder.join(tarball(workspace)))
 }
 
 fn tarball(workspace: &Workspace) -> String {

@@ -17,6 +17,7 @@ mod inline;
 mod module;
 mod names;
 mod package;
+mod packaging;
 mod packed;
 mod process;
 mod reference;
@@ -45,7 +46,7 @@ cargo xtask <command>
   setup                  install what a build needs: wasm32 target, npm tools
   build [--debug]        build the npm package into pkg/
   size                   build, then print the sizes that ship
-  test [STAGE] [--full]  set up and run everything, or one of: host server wasm types e2e contracts;
+  test [STAGE] [--full]  set up and run everything, or one of: host server wasm types packaging e2e contracts;
                          --full runs all that is end to end in every engine, not only in Chromium
   test wasm --engine E   the wasm32 tests in one engine alone: chromium, firefox or webkitgtk
   sim [--seeds N] [--seed S] [--from S] [--profile P]

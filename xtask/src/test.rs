@@ -13,7 +13,8 @@ use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
 use crate::{
-    browser, chaos, consumer, deny, package, process, reference, reproduce, setup, sim, size, traces, vectors,
+    browser, chaos, consumer, deny, package, packaging, process, reference, reproduce, setup, sim, size, traces,
+    vectors,
 };
 
 /// What `cargo xtask test` can be asked to run alone.
@@ -23,6 +24,7 @@ pub(crate) enum Part {
     Server,
     Wasm,
     Types,
+    Packaging,
     E2e,
     /// The golden vectors alone, counted one by one. In a full run they are part of two other stages.
     Contracts,
@@ -37,9 +39,10 @@ impl FromStr for Part {
             "server" => Self::Server,
             "wasm" => Self::Wasm,
             "types" => Self::Types,
+            "packaging" => Self::Packaging,
             "e2e" => Self::E2e,
             "contracts" => Self::Contracts,
-            _ => bail!("there is no stage `{name}`: choose host, server, wasm, types, e2e or contracts"),
+            _ => bail!("there is no stage `{name}`: choose host, server, wasm, types, packaging, e2e or contracts"),
         })
     }
 }
@@ -201,6 +204,13 @@ const STAGES: &[Stage] = &[
         run: |workspace| wasm_tests(workspace, Engine::WebKitGtk),
     },
     Stage {
+        title: "packaging",
+        part: Some(Part::Packaging),
+        needs: &[Need::Browser(Engine::Chromium), Need::Package],
+        must_count: true,
+        run: packaging::quick,
+    },
+    Stage {
         title: "end to end",
         part: Some(Part::E2e),
         needs: &[Need::Browser(Engine::Chromium), Need::Package],
@@ -239,6 +249,13 @@ const QUICK: &[Stage] = &[
 
 /// In their place in a full run.
 const FULL: &[Stage] = &[
+    Stage {
+        title: "packaging, with every bundler",
+        part: Some(Part::Packaging),
+        needs: &[Need::Browser(Engine::Chromium), Need::Package],
+        must_count: true,
+        run: packaging::full,
+    },
     Stage { title: "licences, sources, bans", part: None, needs: &[], must_count: true, run: deny::test },
     Stage { title: "built twice, the same", part: None, needs: &[], must_count: true, run: reproduce::test },
     Stage {
@@ -476,7 +493,7 @@ mod tests {
 
     #[test]
     fn every_part_has_a_stage() {
-        for name in ["host", "server", "wasm", "types", "e2e"] {
+        for name in ["host", "server", "wasm", "types", "packaging", "e2e"] {
             let part: Part = name.parse().unwrap();
             assert!(STAGES.iter().any(|stage| stage.part == Some(part)), "{name}");
         }

@@ -2,4 +2,3 @@
 
 export { IntentoError, openQueue } from './index.js';
 export * as contracts from './contracts.js';
-export type * from './index.js';

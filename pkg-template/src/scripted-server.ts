@@ -1,26 +1,43 @@
-/** What becomes of one request. Without a `status`, it is 201 and has an effect. */
-export type Reply =
-  /**
-   * An answer. It has an effect where `effect` says so, by default where the status is 2xx; what had an effect, or is `stored`,
-   * is kept under the key and given again.
-   */
-  | { status?: number; headers?: Readonly<Record<string, string>>; body?: unknown; effect?: boolean; stored?: boolean; delayMs?: number }
-  /** The request arrives and takes effect; the answer to it is lost. */
-  | { lost: 'answer'; status?: number; headers?: Readonly<Record<string, string>>; body?: unknown; delayMs?: number }
-  /** The request does not arrive. */
-  | { lost: 'request'; delayMs?: number };
+/** An answer. What had an effect, or is `stored`, is kept under the request's key and given again. */
+export interface AnswerReply {
+  /** Default 201. */
+  status?: number;
+  /** Beside the key, which an answer repeats that is kept. */
+  headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. Default, where the status is 2xx: the number of the effect. */
+  body?: unknown;
+  /** Whether something is changed. Default: where the status is 2xx. */
+  effect?: boolean;
+  /** An answer without an effect that is kept all the same: a refusal for good. */
+  stored?: boolean;
+  /** Milliseconds between the effect and the answer. */
+  delayMs?: number;
+}
+
+/** What is lost on the way: the request, which then has no effect, or the answer to it, which has come too late for that. */
+export interface LostReply extends Omit<AnswerReply, 'effect' | 'stored'> {
+  /** Which of the two. */
+  lost: 'request' | 'answer';
+}
+
+/** What becomes of one request. */
+export type Reply = AnswerReply | LostReply;
 
 /** A request as the server saw it. */
 export interface SeenRequest {
+  /** In capitals. */
   method: string;
+  /** Absolute. */
   url: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
+  /** As text; empty where there is none. */
   body: string;
   /** The idempotency key; null where the request has none. */
   key: string | null;
 }
 
+/** A server in this very process: see {@link scriptedServer}. */
 export interface ScriptedServer {
   /** In the place of the platform's `fetch`. */
   readonly fetch: typeof globalThis.fetch;
@@ -88,7 +105,7 @@ export function scriptedServer({ script = [], keyHeader = KEY_HEADER }: { script
     }
   }
 
-  async function run(seen: SeenRequest, reply: Exclude<Reply, { lost: 'request' }>): Promise<Stored> {
+  async function run(seen: SeenRequest, reply: Reply): Promise<Stored> {
     const status = reply.status ?? 201;
     const isSuccess = status >= 200 && status < 300;
     const hasEffect = ('effect' in reply ? reply.effect : undefined) ?? isSuccess;

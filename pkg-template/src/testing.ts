@@ -5,7 +5,7 @@ import { MemoryStore } from './store.js';
 import type { Queue, QueueOptions } from './types.js';
 
 export { scriptedServer } from './scripted-server.js';
-export type { Reply, ScriptedServer, SeenRequest } from './scripted-server.js';
+export type { AnswerReply, LostReply, Reply, ScriptedServer, SeenRequest } from './scripted-server.js';
 
 /**
  * The `openQueue` that ships, over a store in memory: for tests in Node, vitest or jsdom, where no IndexedDB is. Each call

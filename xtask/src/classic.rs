@@ -14,13 +14,23 @@ const GLOBAL: &str = "intento";
 /// Also where the script is run inside a function, as some hosts do, and with a value that such a host can carry.
 const FOOTER: &str = "globalThis.intento=intento;true;";
 
+/// Beside pkg-template/src/global.ts, and the same: that file's own types would be no entry of the reference.
 const IIFE_TYPES: &str = "\
 /** A classic script: it makes one global, and exports nothing. */
-import type * as everything from './global.js';
 
 declare global {
-  var intento: typeof everything;
+  /** What `intento` and `intento/contracts` export, in a page that loads the classic script. */
+  var intento: {
+    /** See `openQueue` of `intento`. */
+    openQueue: typeof import('./index.js').openQueue;
+    /** See `IntentoError` of `intento`. */
+    IntentoError: typeof import('./index.js').IntentoError;
+    /** See `intento/contracts`. */
+    contracts: typeof import('./contracts.js');
+  };
 }
+
+export {};
 ";
 
 const WEBVIEW_TYPES: &str = "\
@@ -41,7 +51,7 @@ pub(crate) fn write(workspace: &Workspace, stage: &Path) -> Result<()> {
     fs::write(stage.join("webview.js"), format!("export const source = {};\n", serde_json::to_string(&text)?))?;
     fs::write(stage.join("iife.d.ts"), IIFE_TYPES)?;
     fs::write(stage.join("webview.d.ts"), WEBVIEW_TYPES)?;
-    // Only its types are of use.
+    fs::remove_file(stage.join("global.d.ts"))?;
     Ok(fs::remove_file(entry)?)
 }
 

@@ -241,6 +241,24 @@ export declare function platformError(code: ErrorCode, remedy: string, cause?: u
 /** An error of this face, before the engine is asked. */
 export declare function appError(code: ErrorCode, remedy: string, detail?: string | null, cause?: unknown): IntentoError;
 
+// iife.d.ts
+
+/** A classic script: it makes one global, and exports nothing. */
+
+declare global {
+  /** What `intento` and `intento/contracts` export, in a page that loads the classic script. */
+  var intento: {
+    /** See `openQueue` of `intento`. */
+    openQueue: typeof import('./index.js').openQueue;
+    /** See `IntentoError` of `intento`. */
+    IntentoError: typeof import('./index.js').IntentoError;
+    /** See `intento/contracts`. */
+    contracts: typeof import('./contracts.js');
+  };
+}
+
+export {};
+
 // index.d.ts
 
 import type { Queue, QueueOptions } from './types.js';
@@ -356,6 +374,66 @@ export interface Submitting {
 /** To submit from an event handler or an effect. */
 export declare function useSubmit(): Submitting;
 
+// scripted-server.d.ts
+
+/** An answer. What had an effect, or is `stored`, is kept under the request's key and given again. */
+export interface AnswerReply {
+    /** Default 201. */
+    status?: number;
+    /** Beside the key, which an answer repeats that is kept. */
+    headers?: Readonly<Record<string, string>>;
+    /** Sent as JSON. Default, where the status is 2xx: the number of the effect. */
+    body?: unknown;
+    /** Whether something is changed. Default: where the status is 2xx. */
+    effect?: boolean;
+    /** An answer without an effect that is kept all the same: a refusal for good. */
+    stored?: boolean;
+    /** Milliseconds between the effect and the answer. */
+    delayMs?: number;
+}
+/** What is lost on the way: the request, which then has no effect, or the answer to it, which has come too late for that. */
+export interface LostReply extends Omit<AnswerReply, 'effect' | 'stored'> {
+    /** Which of the two. */
+    lost: 'request' | 'answer';
+}
+/** What becomes of one request. */
+export type Reply = AnswerReply | LostReply;
+/** A request as the server saw it. */
+export interface SeenRequest {
+    /** In capitals. */
+    method: string;
+    /** Absolute. */
+    url: string;
+    /** Names in lower case. */
+    headers: Readonly<Record<string, string>>;
+    /** As text; empty where there is none. */
+    body: string;
+    /** The idempotency key; null where the request has none. */
+    key: string | null;
+}
+/** A server in this very process: see {@link scriptedServer}. */
+export interface ScriptedServer {
+    /** In the place of the platform's `fetch`. */
+    readonly fetch: typeof globalThis.fetch;
+    /** Adds to the end of the script: what becomes of the next requests that are no repetition. After its end: 201, with an effect. */
+    next(...replies: readonly Reply[]): void;
+    /** How many times something was changed: what a test compares with 1. */
+    readonly effects: number;
+    /** Everything that arrived and carries a key or changes something, oldest first; probes are not among them. */
+    readonly requests: readonly SeenRequest[];
+    /** Makes it the page's `fetch`. What is returned puts the old one back. */
+    install(): () => void;
+}
+/**
+ * A server in this very process, as far as a queue can tell: it follows a script, keeps the answers of what it has done under
+ * the request's key and gives them again, marked `Idempotent-Replayed: true`; refuses the same key with another request
+ * (422); answers 409 with `Retry-After` while the first request with a key is under way. `keyHeader` is where keys travel.
+ */
+export declare function scriptedServer({ script, keyHeader }?: {
+    script?: readonly Reply[];
+    keyHeader?: string;
+}): ScriptedServer;
+
 // service-worker.d.ts
 
 /**
@@ -383,6 +461,41 @@ export interface DrainOptions {
  * something that will be due before the browser's next one rejects, so that there is one.
  */
 export declare function drainOnSync({ open }: DrainOptions): void;
+
+// slim.d.ts
+
+import type { Queue, QueueOptions } from './types.js';
+import { type WasmSource } from './wasm-source.js';
+export { IntentoError } from './errors.js';
+export type { Blame, ErrorCode } from './errors.js';
+export type * from './types.js';
+export type { WasmSource } from './wasm-source.js';
+/** {@link QueueOptions}, and the module that the default entry carries inside. */
+export interface SlimOptions extends QueueOptions {
+    /** `intento/core.wasm` of the same version, or where it is served. Used at most once while an engine runs. */
+    wasm: WasmSource;
+}
+/**
+ * `openQueue` of the default entry, without the WebAssembly module: the app serves `intento/core.wasm` and says where.
+ * Queues and the engine are shared with the default entry, if both are loaded.
+ *
+ * Rejects with an {@link IntentoError}: `wasm_unavailable` where the module cannot be had, with what was wrong in `remedy`.
+ */
+export declare function openQueue(options: SlimOptions): Promise<Queue>;
+
+// testing.d.ts
+
+/** For an app's own tests: a queue in memory, and a server that answers as it is told. Runs in browsers and in Node. */
+import type { Queue, QueueOptions } from './types.js';
+export { scriptedServer } from './scripted-server.js';
+export type { AnswerReply, LostReply, Reply, ScriptedServer, SeenRequest } from './scripted-server.js';
+/**
+ * The `openQueue` that ships, over a store in memory: for tests in Node, vitest or jsdom, where no IndexedDB is. Each call
+ * for a scope that is not open begins empty. Close it at the end of the test, or what is stored goes on being sent.
+ *
+ * Rejects as `openQueue` does.
+ */
+export declare function memoryQueue(options: Omit<QueueOptions, 'store' | 'minDurability'>): Promise<Queue>;
 
 // types.d.ts
 
@@ -912,3 +1025,23 @@ export interface Queue {
     /** Lets go; the queue closes with its last holder. What is stored stays, and goes on when it is opened again. Idempotent. */
     close(): void;
 }
+
+// wasm-source.d.ts
+
+/** The module, or where it is: an address, relative to the page; an answer of `fetch`; its bytes; or compiled already. */
+export type WasmSource = URL | string | Response | Promise<Response> | BufferSource | WebAssembly.Module;
+/**
+ * The module of the option `wasm`, compiled. Rejects with `wasm_unavailable` where it cannot be had, or is another file
+ * (hazard W7), with `option_invalid` where there is none.
+ */
+export declare function compiled(options: {
+    wasm: WasmSource;
+}): Promise<WebAssembly.Module>;
+
+// webview.d.ts
+
+/**
+ * The script of `intento/iife` as text, safe inside `<script>` and as `injectedJavaScriptBeforeContentLoaded`. It makes the
+ * global `intento`.
+ */
+export declare const source: string;

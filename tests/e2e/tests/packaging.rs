@@ -74,14 +74,17 @@ mod full {
     }
 }
 
-/// A page that the tool serves itself. The script says where, in its first line.
+/// A page that the tool serves itself. The script says where, among what the tool says.
 async fn served(project: &str, script: &str) -> Result<()> {
     let mut shop = open("esbuild").await?;
     let mut server = serve(project, script)?;
     let mut lines = BufReader::new(server.stdout.take().context("no output")?).lines();
-    let line = lines.next_line().await?.context("the server said nothing")?;
-    let origin = line.strip_prefix("serving ").map(|url| url.trim_end_matches('/').to_owned());
-    let origin = origin.ok_or_else(|| anyhow!("the server said: {line}"))?;
+    let origin = loop {
+        let line = lines.next_line().await?.context("the server ended and did not say where it serves")?;
+        if let Some(url) = line.strip_prefix("serving ") {
+            break url.trim_end_matches('/').to_owned();
+        }
+    };
     shop.admit(&origin).await?;
     pays(&shop, &shop.page_url_at(&origin)).await
 }

@@ -2,7 +2,7 @@ import { ASKS_MAX, BridgeError, writeMessage, type Answer, type Ask, type Bridge
 
 /** The first pause before an ask is sent again; each is twice the one before, up to the longest. */
 const AGAIN_MIN_MS = 200;
-const AGAIN_MAX_MS = 5_000;
+const AGAIN_MAX_MS = 2_000;
 
 /** At most so long may the other side take, unless the call says otherwise. Shorter than the engine waits for a store. */
 const ASK_DEADLINE_MS = 8_000;

@@ -11,6 +11,7 @@
 //! | [`page`] | one tab with the app of `pages/`, which does what a test tells it |
 //! | [`wakes`] | a service worker that the browser wakes |
 //! | [`worker`] | a worker of that app, asked through a tab |
+//! | [`native_host`] | the native app around a webview, with the package's host |
 //! | [`relay`] | something between the page and the API that spoils connections or hides headers |
 //! | [`told`] | what an app gets to know: snapshots, outcomes, errors |
 
@@ -18,6 +19,7 @@ pub mod bench;
 pub mod browser;
 pub mod example;
 pub mod ledger;
+pub mod native_host;
 pub mod page;
 pub mod relay;
 pub mod shop;

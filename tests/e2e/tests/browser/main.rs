@@ -30,6 +30,7 @@ mod server_busy;
 mod steering;
 mod tabs;
 mod tiers;
+mod webview;
 mod workers;
 
 use std::collections::BTreeSet;

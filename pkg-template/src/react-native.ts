@@ -42,7 +42,7 @@ export interface IntentoWebViewProps extends WebViewProps, Omit<HostOptions, 'or
   /** Of `@react-native-community/netinfo`, say: comes online, and the page looks at once. */
   isConnected?: boolean | null | undefined;
   /** React Native's `AppState.currentState`: in the background the page begins nothing. */
-  appState?: string | undefined;
+  appState?: string | null | undefined;
   webViewRef?: Ref<WebView> | undefined;
 }
 

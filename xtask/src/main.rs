@@ -20,6 +20,7 @@ mod package;
 mod packaging;
 mod packed;
 mod process;
+mod react_native;
 mod reference;
 mod reproduce;
 mod setup;

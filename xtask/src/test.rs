@@ -13,8 +13,8 @@ use crate::counts::Counts;
 use crate::versions::WASM_TARGET;
 use crate::workspace::Workspace;
 use crate::{
-    browser, chaos, consumer, deny, package, packaging, process, reference, reproduce, setup, sim, size, traces,
-    vectors,
+    browser, chaos, consumer, deny, package, packaging, process, react_native, reference, reproduce, setup, sim, size,
+    traces, vectors,
 };
 
 /// What `cargo xtask test` can be asked to run alone.
@@ -173,6 +173,13 @@ const STAGES: &[Stage] = &[
         needs: &[Need::Package],
         must_count: true,
         run: reference::test,
+    },
+    Stage {
+        title: "React Native",
+        part: Some(Part::Types),
+        needs: &[Need::Package],
+        must_count: true,
+        run: react_native::run,
     },
     Stage {
         title: "size budget",

@@ -1,7 +1,7 @@
 // What react-native-webview gives a page: a way to say something to the app, and the app's scripts, run here.
 
-/** Opens the app's queue as a page of a webview does, with a host at this address. */
-export async function openHosted(address, options) {
+/** From now on this page is shown by the app at this address. */
+export async function becomeWebviewOf(address) {
   const run = globalThis.eval;
   const ask = async (path, body) => (await fetch(address + path, { method: 'POST', body })).json();
   run(await ask('/script'));
@@ -10,6 +10,11 @@ export async function openHosted(address, options) {
   (async () => {
     for (;;) (await ask('/scripts')).forEach((script) => run(script));
   })().catch(() => {});
+}
+
+/** Opens the app's queue as a page of a webview does. */
+export async function openHosted(address, options) {
+  await becomeWebviewOf(address);
   const { connectHost } = await import('/pkg/react-native-page.js');
   const host = await connectHost();
   await app.open({ ...options, store: host.store, onOutcome: { 'authorize-payment': host.onOutcome } });

@@ -59,6 +59,11 @@ impl Bench {
         Site::open(vec![("/pkg", package()?), ("/", pages())], headers).await
     }
 
+    /// The page's files and the package, and more beside them.
+    pub async fn site_with(&self, folders: Vec<(&'static str, PathBuf)>) -> Result<Site> {
+        Site::open([folders, vec![("/pkg", package()?), ("/", pages())]].concat(), &[]).await
+    }
+
     /// The app in a tab of its own, its queue open.
     pub async fn second_tab(&self, options: Value) -> Result<Page> {
         let mut page = self.blank_tab().await?;

@@ -37,6 +37,11 @@ impl NativeHost {
         Ok(())
     }
 
+    /// Where a page finds it.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The page opens its queue as in this app's webview.
     pub async fn shows(&self, page: &Page, options: Value) -> Result<()> {
         let open = "await (await import('/webview.js')).openHosted(args[0], args[1])";

@@ -1,6 +1,7 @@
 //! A page in a native app's webview: its intents are on the native side, over a bridge, and the app hears what becomes of
 //! them.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,6 +11,7 @@ use e2e::native_host::NativeHost;
 use e2e::page::Page;
 use e2e::site::Site;
 use serde_json::{Value, json};
+use thirtyfour::By;
 
 use crate::crashes::{charged_without_answer, is_finished_with_the_same_key, options};
 use crate::{charged_once, payment, untouched};
@@ -41,7 +43,8 @@ struct App {
 impl App {
     async fn start() -> Result<Self> {
         let mut bench = Bench::start().await?;
-        let site = bench.site(&[]).await?;
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/react-native/page");
+        let site = bench.site_with(vec![("/example", example)]).await?;
         bench.shop.admit(&site.origin).await?;
         let host = NativeHost::start(&site.origin).await?;
         Ok(Self { bench, site, host })
@@ -138,4 +141,27 @@ async fn the_app_steers_what_another_webview_has_stored() -> Result<()> {
     app.bench.shop.open_api().await?;
     assert_eq!(second.snapshot(&id).await?.state, "cancelled");
     Ok(())
+}
+
+/// The page of `examples/react-native`, as it stands.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_s_page_pays_once_though_the_answer_is_lost() -> Result<()> {
+    let app = App::start().await?;
+    let driver = app.bench.browser.driver()?;
+    app.bench.shop.arm(json!({ "drop_after_commit": 1 })).await?;
+    let (site, api, host) = (&app.site.origin, app.bench.shop.api(), app.host.address());
+    driver.goto(format!("{site}/webview-example.html?api={api}&host={host}")).await?;
+    let shows = async |what: &str| {
+        eventually(&format!("the page says {what}"), async || {
+            let said = driver.find(By::Id("status")).await?.text().await?;
+            Ok((said == what).then_some(()))
+        })
+        .await
+    };
+    shows("ready").await?;
+    driver.find(By::Id("pay")).await?.click().await?;
+    shows("succeeded").await?;
+    assert_eq!(app.bench.shop.ledger()?.tally(), charged_once(2));
+    let known: Value = app.host.ask("/command", json!({ "verb": "intents" })).await?;
+    was_told_once(&app.host, known[0]["id"].as_str().unwrap_or_default()).await
 }

@@ -1,5 +1,205 @@
 // What `intento` declares, file by file. Written by UPDATE_DOCS=1 cargo xtask docs.
 
+// bridge.d.ts
+
+/**
+ * What a page in a webview and its native host say to each other. Pure: both sides share this file.
+ *
+ * A message is one JSON object as text, at most {@link MESSAGE_MAX_CHARS} long. It is an *ask* (a verb of a closed list with
+ * its arguments) or the *answer* to one, which also acknowledges it. Never is anything of a message run as code.
+ *
+ * - `nonce`: 128 random bits that the host makes for each life of a webview and puts into the page's main frame before
+ *   content loads, only at the expected origin. A message without it is refused.
+ * - `session`: made by the page at each load. The host follows the newest one; messages of a page that is gone are refused.
+ * - `id`: counts up within a session, for each side by itself. An ask is sent again until it is answered or its deadline has
+ *   passed; whoever gets it runs it at most once, and answers a repeated one with what it answered before.
+ * - `last`, `waits`: the asker's greatest id so far, and those up to it for which it still waits (at most {@link ASKS_MAX}).
+ *   What it waits for no more is neither run nor remembered.
+ *
+ * Messages may be lost, repeated and come in another order. A deadline that passes says nothing of whether the ask was run:
+ * `commit` is safe then because it names the versions that it expects.
+ */
+import type { IntentSnapshot, Outcome, StoredRow } from './types.js';
+/** Where the host leaves the nonce, and where it calls the page: a member of `window`. */
+export declare const HOST_MEMBER = "__intentoHost";
+/** A commit that records the largest answer beside its intent, three times over. */
+export declare const MESSAGE_MAX_CHARS: number;
+/** A page of a scan ends after the row that passes this. */
+export declare const SCAN_PAGE_CHARS: number;
+/** How many asks of one side may be under way; more wait at the asker, and are not run by the other. */
+export declare const ASKS_MAX = 64;
+export declare const NAMES_MAX = 4096;
+export declare const NAME_MAX_CHARS = 1024;
+/** What the host knows of the device; `connected` is null where the app does not say. */
+export interface DeviceState {
+    /** Is there a network? */
+    connected: boolean | null;
+    /** Is the app in front? */
+    active: boolean;
+}
+/** An outcome as the host gets it: neither key nor payload nor the body of the answer. */
+export interface HostOutcome {
+    /** As `settled()` says it in the page. */
+    kind: Outcome['kind'];
+    /** False: the device could not record it; it may be told again as something else. */
+    durable: boolean;
+    /** As the page knew it then. */
+    intent: IntentSnapshot;
+    /** With `succeeded` and `rejected`. */
+    answer: HostAnswer | null;
+}
+/** What the host gets to know of a server's answer. */
+export interface HostAnswer {
+    /** HTTP status; 0 where the answer was not kept. */
+    status: number;
+    /** The server's name of what was there already, where the contract knows it. */
+    resource: string | null;
+}
+/** What the page may ask of the host: the arguments and the answer of each verb. */
+export type HostVerbs = {
+    hello: {
+        ask: object;
+        answer: {
+            state: DeviceState;
+            durability: string | null;
+        };
+    };
+    read: {
+        ask: {
+            names: readonly string[];
+        };
+        answer: readonly (StoredRow | null)[];
+    };
+    scan: {
+        ask: {
+            prefix: string;
+            after: string | null;
+        };
+        answer: {
+            rows: readonly (readonly [string, StoredRow])[];
+            more: boolean;
+        };
+    };
+    commit: {
+        ask: {
+            expected: readonly (readonly [string, number])[];
+            rows: readonly (readonly [string, StoredRow])[];
+        };
+        answer: boolean;
+    };
+    outcome: {
+        ask: {
+            outcome: HostOutcome;
+        };
+        answer: null;
+    };
+    change: {
+        ask: {
+            intent: IntentSnapshot;
+        };
+        answer: null;
+    };
+};
+/** What the host may ask of the page. */
+export type PageVerbs = {
+    /** `serial` counts up: an older one that comes later is no news. */
+    state: {
+        ask: {
+            state: DeviceState;
+            serial: number;
+        };
+        answer: null;
+    };
+    intents: {
+        ask: object;
+        answer: readonly IntentSnapshot[];
+    };
+    cancel: {
+        ask: {
+            id: string;
+        };
+        answer: boolean;
+    };
+    resume: {
+        ask: {
+            id: string;
+        };
+        answer: null;
+    };
+    reconcile: {
+        ask: {
+            id: string;
+        };
+        answer: IntentSnapshot;
+    };
+};
+export type Verbs = Record<string, {
+    ask: object;
+    answer: unknown;
+}>;
+/** Why something did not cross the bridge. */
+export type BridgeErrorCode = 
+/** The page is in no webview of a host, or the host has not answered. */
+'host_missing'
+/** `source` names no https origin: with `html`, add `baseUrl`. */
+ | 'origin_invalid'
+/** No source of random bits. */
+ | 'entropy_unavailable'
+/** The page was reloaded, its process died, or the webview was taken away. */
+ | 'page_gone'
+/** No answer within the deadline; whether it was run is not known. */
+ | 'timed_out' | 'too_large'
+/** The page has no queue open, or the app no store. */
+ | 'absent'
+/** The host's storage has failed, or holds what cannot be read. */
+ | 'store_failed'
+/** The other side tried and failed; `detail` is the code of its error, if it had one. */
+ | 'failed';
+/** Holds neither key nor payload. Branch on `code`. */
+export declare class BridgeError extends Error {
+    /** `BridgeError`. */
+    readonly name = "BridgeError";
+    /** Why. */
+    readonly code: BridgeErrorCode;
+    /** What is meant: an option, or the code of the other side's error. */
+    readonly detail: string | null;
+    constructor(code: BridgeErrorCode, detail?: string | null);
+}
+export interface Envelope {
+    intento: 1;
+    nonce: string;
+    session: string;
+    id: number;
+}
+export interface Ask extends Envelope {
+    last: number;
+    waits: readonly number[];
+    verb: string;
+    with: object;
+}
+export interface Answer extends Envelope {
+    ok?: unknown;
+    failed?: {
+        code: BridgeErrorCode;
+        detail: string | null;
+    };
+}
+/** Why a message was not listened to. */
+export type Refusal = 'too_large' | 'malformed' | 'unknown_verb' | 'wrong_nonce' | 'foreign_origin' | 'dead_session';
+/** What crosses from the page to the host, checked in depth: nothing else reaches the host's code. */
+export declare const HOST_ASKS: {
+    readonly [V in keyof HostVerbs]: (ask: Fields) => boolean;
+};
+export declare const PAGE_ASKS: {
+    readonly [V in keyof PageVerbs]: (ask: Fields) => boolean;
+};
+type Fields = Readonly<Record<string, unknown>>;
+/** A message that `asks` admits, or why it is none. */
+export declare function readMessage(text: unknown, asks: Readonly<Record<string, (ask: Fields) => boolean>>): Ask | Answer | Refusal;
+/** A message's text. Throws `too_large`. */
+export declare function writeMessage(message: Ask | Answer): string;
+export {};
+
 // contract.d.ts
 
 /** How one server speaks idempotency, as data. Import one from `intento/contracts`, or write one with `defineContract`. */
@@ -258,6 +458,120 @@ declare global {
 }
 
 export {};
+// host-store.d.ts
+
+import type { AppStore, Durability } from './types.js';
+/** What is asked of a native key-value storage: AsyncStorage has it as it is. Each `setItem` is there whole or not at all. */
+export interface KeyValueStorage {
+    /** The value, or null where there is none. */
+    getItem(key: string): Promise<string | null>;
+    /** Resolves when it is stored. */
+    setItem(key: string, value: string): Promise<void>;
+    /** Resolves when it is gone, or was not there. */
+    removeItem(key: string): Promise<void>;
+    /** Of whoever uses the storage. */
+    getAllKeys(): Promise<readonly string[]>;
+}
+/** What is asked of an MMKV instance, of any version. */
+export interface MMKVStorage {
+    /** The value, or undefined where there is none. */
+    getString(key: string): string | undefined;
+    /** Stored when it returns. */
+    set(key: string, value: string): void;
+    /** Of whoever uses the instance. */
+    getAllKeys(): string[];
+    /** Version 3 and earlier. */
+    delete?(key: string): unknown;
+    /** Since version 4. */
+    remove?(key: string): unknown;
+}
+/** The native side's storage, by namespace. Webviews of one app that share a namespace share their intents, as tabs do. */
+export interface HostStorage {
+    /** What it promises, as receipts in the page say. */
+    readonly durability: Durability;
+    /** The rows of one namespace. */
+    open(namespace: string): AppStore;
+}
+/**
+ * Keeps intents in `storage`, under keys that begin with `intento/`. `durability` is what you vouch for: by default
+ * `strong_relaxed`, a crash of the app; whether AsyncStorage waits for the disk its documentation does not say.
+ */
+export declare function asyncStorage(storage: KeyValueStorage, { durability }?: {
+    durability?: Durability;
+}): HostStorage;
+/** As {@link asyncStorage}, on MMKV: mapped memory, which survives the app and not a power cut. */
+export declare function mmkvStorage(mmkv: MMKVStorage, options?: {
+    durability?: Durability;
+}): HostStorage;
+
+// host.d.ts
+
+import { type DeviceState, type HostOutcome, type Refusal } from './bridge.js';
+import type { HostStorage } from './host-store.js';
+import type { IntentSnapshot } from './types.js';
+/** What an app tells its side of a webview. */
+export interface HostOptions {
+    /** The one origin whose pages are listened to, exactly: `https://shop.example`. https, or http on loopback. */
+    origin: string;
+    /** Where the page's intents are kept. Without it, the page keeps them itself. */
+    storage?: HostStorage | undefined;
+    /** Whose rows of the storage the page may see; by default its origin's. Name one if the page's origin may change. */
+    namespace?: string | undefined;
+    /**
+     * An outcome, at least once: again if this rejects, takes longer than 25 s, or the app ends meanwhile. Resolving
+     * acknowledges it.
+     */
+    onOutcome?: ((outcome: HostOutcome) => void | Promise<void>) | undefined;
+    /** A change of an intent that the page was told of; may be missed. */
+    onChange?: ((intent: IntentSnapshot) => void) | undefined;
+    /** A message was not listened to. Nothing of what it says is passed on. */
+    onRefused?: ((refusal: Refusal) => void) | undefined;
+    /** Unpredictable bytes. By default `crypto.getRandomValues`, which React Native has with `react-native-get-random-values`. */
+    randomBytes?: ((length: number) => Uint8Array) | undefined;
+}
+/** What a webview says of a message: `event.nativeEvent` of react-native-webview. */
+export interface WebViewMessage {
+    /** What the page posted. */
+    data: string;
+    /** Of the frame that sent it, or of the page. */
+    url: string;
+}
+/**
+ * The native side of one webview. Rejections are {@link BridgeError}s: `page_gone` or `timed_out` where the page did not
+ * answer, `absent` where it has no queue, `failed` with the code of the queue's error.
+ */
+export interface IntentoHost {
+    /** To be run in the main frame before content loads; new with each life of the webview. */
+    readonly script: string;
+    /** Has a page been heard of that is there now? */
+    readonly connected: boolean;
+    /** Counts the lives of the webview: one that has died is to be made anew, not reloaded. */
+    readonly lives: () => number;
+    /** Tells when {@link lives} or {@link connected} has changed. */
+    readonly subscribe: (listener: () => void) => () => void;
+    /** Where to run a script in the page; null while there is no webview. */
+    attach(run: ((script: string) => void) | null): void;
+    /** Takes what a webview hands over. */
+    receive(message: WebViewMessage): void;
+    /** What the app knows of the device: a reason for the page to look, or to begin nothing. */
+    setState(state: Partial<DeviceState>): void;
+    /** The webview's process has died. False: it has died too often lately, and is left as it is. */
+    restart(): boolean;
+    /** The intents of the page's queue, oldest first. */
+    intents(): Promise<readonly IntentSnapshot[]>;
+    /** True only if the intent was never sent and now never will be. */
+    cancel(id: string): Promise<boolean>;
+    /** Lets a held intent run again, with the same key. */
+    resume(id: string): Promise<void>;
+    /** Finds out, without sending again, what became of it. */
+    reconcile(id: string): Promise<IntentSnapshot>;
+    /** Idempotent: nothing is heard or said any more. */
+    close(): void;
+}
+/** Throws a {@link BridgeError}: `origin_invalid` or `entropy_unavailable`. Needs neither React nor a browser. */
+export declare function createHost(options: HostOptions): IntentoHost;
+/** The origin of what a webview is to show; null where it would have none (`html` without `baseUrl`), or an insecure one. */
+export declare function originOf(url: string | undefined): string | null;
 
 // index.d.ts
 
@@ -272,6 +586,84 @@ export type * from './types.js';
  * Rejects with an {@link IntentoError}; nothing is stored or sent then.
  */
 export declare function openQueue(options: QueueOptions): Promise<Queue>;
+
+// react-native-page.d.ts
+
+/**
+ * `intento/react-native/page`: for the page that an `<IntentoWebView>` shows. Keeps its intents on the native side, tells it
+ * of outcomes, and is woken by it.
+ */
+import { type DeviceState } from './bridge.js';
+import type { AppStore, Outcome, Queue } from './types.js';
+export { BridgeError } from './bridge.js';
+export type { BridgeErrorCode, DeviceState, HostAnswer, HostOutcome } from './bridge.js';
+/** The native side, as the page sees it. */
+export interface Host {
+    /** For `openQueue`: intents are kept on the native side. Undefined where the app gave its webview no storage. */
+    readonly store: AppStore | undefined;
+    /** What the app last said of the device. */
+    readonly state: DeviceState;
+    /**
+     * A handler for `onOutcome`: hands the outcome to the app, and acknowledges it when the app has. Neither key nor payload
+     * nor the body of the answer goes over.
+     */
+    readonly onOutcome: (outcome: Outcome) => Promise<void>;
+    /** Tells the app of each change, and does what it asks of this queue: the newest one served. Ends with the function returned. */
+    serve(queue: Queue): () => void;
+}
+/**
+ * Finds the native side. Rejects with a {@link BridgeError} `host_missing`: the page is in no such webview, is not in its main
+ * frame, or has another origin than the webview expects.
+ */
+export declare function connectHost({ within }?: {
+    within?: number;
+}): Promise<Host>;
+
+// react-native.d.ts
+
+/**
+ * `intento/react-native`: the native side of a page that runs intento in a react-native-webview. Nothing here needs
+ * WebAssembly: the engine runs in the page.
+ */
+import { type ReactElement, type Ref } from 'react';
+import { WebView, type WebViewProps } from 'react-native-webview';
+import { type HostOptions, type IntentoHost } from './host.js';
+export { BridgeError } from './bridge.js';
+export type { BridgeErrorCode, DeviceState, HostAnswer, HostOutcome, Refusal } from './bridge.js';
+export { createHost } from './host.js';
+export type { HostOptions, IntentoHost, WebViewMessage } from './host.js';
+export { asyncStorage, mmkvStorage } from './host-store.js';
+export type { HostStorage, KeyValueStorage, MMKVStorage } from './host-store.js';
+export type { AppStore, Durability, IntentSnapshot, StoredRow } from './types.js';
+/** What an app asks the page's queue. Rejections are `BridgeError`s: `page_gone` before the page has connected. */
+export interface Intento extends Pick<IntentoHost, 'intents' | 'cancel' | 'resume' | 'reconcile'> {
+    /** Has the page found its host? */
+    readonly connected: boolean;
+}
+/** A handle for one `<IntentoWebView intento={…}>`, the same for the component's life; renders again when `connected` changes. */
+export declare function useIntento(): Intento;
+/** Those of `WebView`, and those of {@link HostOptions}. */
+export interface IntentoWebViewProps extends WebViewProps, Omit<HostOptions, 'origin'> {
+    /** An https page, or `html` with a `baseUrl`: a page without an origin could store nothing. */
+    source: NonNullable<WebViewProps['source']>;
+    /** The origin of the page, where `source` leads to another one. */
+    origin?: string | undefined;
+    /** From {@link useIntento}. */
+    intento?: Intento | undefined;
+    /** Of `@react-native-community/netinfo`, say: comes online, and the page looks at once. */
+    isConnected?: boolean | null | undefined;
+    /** React Native's `AppState.currentState`: in the background the page begins nothing. */
+    appState?: string | null | undefined;
+    /** Gets the `WebView`: `ref` is not a prop of its own before React 19. */
+    webViewRef?: Ref<WebView> | undefined;
+}
+/**
+ * A `WebView` whose page finds this app with `connectHost()` of `intento/react-native/page`. Takes the props of `WebView`.
+ * When the page's process dies, the webview is made anew, at most three times a minute; its intents go on with their keys.
+ *
+ * Throws `origin_invalid` where `source` says no secure origin.
+ */
+export declare function IntentoWebView(props: IntentoWebViewProps): ReactElement;
 
 // react-states.d.ts
 

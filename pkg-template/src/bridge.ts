@@ -33,20 +33,32 @@ export const ASKS_MAX = 64;
 export const NAMES_MAX = 4_096;
 export const NAME_MAX_CHARS = 1_024;
 
-/** What the host knows of the device. `connected` is null where the app does not say. */
+/** What the host knows of the device; `connected` is null where the app does not say. */
 export interface DeviceState {
+  /** Is there a network? */
   connected: boolean | null;
+  /** Is the app in front? */
   active: boolean;
 }
 
 /** An outcome as the host gets it: neither key nor payload nor the body of the answer. */
 export interface HostOutcome {
+  /** As `settled()` says it in the page. */
   kind: Outcome['kind'];
   /** False: the device could not record it; it may be told again as something else. */
   durable: boolean;
+  /** As the page knew it then. */
   intent: IntentSnapshot;
   /** With `succeeded` and `rejected`. */
-  answer: { status: number; resource: string | null } | null;
+  answer: HostAnswer | null;
+}
+
+/** What the host gets to know of a server's answer. */
+export interface HostAnswer {
+  /** HTTP status; 0 where the answer was not kept. */
+  status: number;
+  /** The server's name of what was there already, where the contract knows it. */
+  resource: string | null;
 }
 
 /** What the page may ask of the host: the arguments and the answer of each verb. */
@@ -96,8 +108,11 @@ export type BridgeErrorCode =
 
 /** Holds neither key nor payload. Branch on `code`. */
 export class BridgeError extends Error {
+  /** `BridgeError`. */
   override readonly name = 'BridgeError';
+  /** Why. */
   readonly code: BridgeErrorCode;
+  /** What is meant: an option, or the code of the other side's error. */
   readonly detail: string | null;
 
   constructor(code: BridgeErrorCode, detail: string | null = null) {

@@ -3,16 +3,23 @@ import type { AppStore, Durability, StoredRow } from './types.js';
 
 /** What is asked of a native key-value storage: AsyncStorage has it as it is. Each `setItem` is there whole or not at all. */
 export interface KeyValueStorage {
+  /** The value, or null where there is none. */
   getItem(key: string): Promise<string | null>;
+  /** Resolves when it is stored. */
   setItem(key: string, value: string): Promise<void>;
+  /** Resolves when it is gone, or was not there. */
   removeItem(key: string): Promise<void>;
+  /** Of whoever uses the storage. */
   getAllKeys(): Promise<readonly string[]>;
 }
 
 /** What is asked of an MMKV instance, of any version. */
 export interface MMKVStorage {
+  /** The value, or undefined where there is none. */
   getString(key: string): string | undefined;
+  /** Stored when it returns. */
   set(key: string, value: string): void;
+  /** Of whoever uses the instance. */
   getAllKeys(): string[];
   /** Version 3 and earlier. */
   delete?(key: string): unknown;
@@ -22,7 +29,9 @@ export interface MMKVStorage {
 
 /** The native side's storage, by namespace. Webviews of one app that share a namespace share their intents, as tabs do. */
 export interface HostStorage {
+  /** What it promises, as receipts in the page say. */
   readonly durability: Durability;
+  /** The rows of one namespace. */
   open(namespace: string): AppStore;
 }
 

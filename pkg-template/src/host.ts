@@ -24,6 +24,7 @@ const DEAD_SESSIONS_KEPT = 64;
 
 const NONCE_BYTES = 16;
 
+/** What an app tells its side of a webview. */
 export interface HostOptions {
   /** The one origin whose pages are listened to, exactly: `https://shop.example`. https, or http on loopback. */
   origin: string;
@@ -46,6 +47,7 @@ export interface HostOptions {
 
 /** What a webview says of a message: `event.nativeEvent` of react-native-webview. */
 export interface WebViewMessage {
+  /** What the page posted. */
   data: string;
   /** Of the frame that sent it, or of the page. */
   url: string;
@@ -72,6 +74,7 @@ export interface IntentoHost {
   setState(state: Partial<DeviceState>): void;
   /** The webview's process has died. False: it has died too often lately, and is left as it is. */
   restart(): boolean;
+  /** The intents of the page's queue, oldest first. */
   intents(): Promise<readonly IntentSnapshot[]>;
   /** True only if the intent was never sent and now never will be. */
   cancel(id: string): Promise<boolean>;

@@ -8,7 +8,7 @@ import { BridgeError, HOST_MEMBER, PAGE_ASKS, readMessage, type DeviceState, typ
 import type { AppStore, Durability, Outcome, Queue, StoredRow } from './types.js';
 
 export { BridgeError } from './bridge.js';
-export type { BridgeErrorCode, DeviceState, HostOutcome } from './bridge.js';
+export type { BridgeErrorCode, DeviceState, HostAnswer, HostOutcome } from './bridge.js';
 
 /** How long the host may take to be there: on old Android systems its script comes after the page's first. */
 const CONNECT_WITHIN_MS = 10_000;

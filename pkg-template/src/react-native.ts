@@ -9,7 +9,7 @@ import { BridgeError } from './bridge.js';
 import { createHost, originOf, type HostOptions, type IntentoHost } from './host.js';
 
 export { BridgeError } from './bridge.js';
-export type { BridgeErrorCode, DeviceState, HostOutcome, Refusal } from './bridge.js';
+export type { BridgeErrorCode, DeviceState, HostAnswer, HostOutcome, Refusal } from './bridge.js';
 export { createHost } from './host.js';
 export type { HostOptions, IntentoHost, WebViewMessage } from './host.js';
 export { asyncStorage, mmkvStorage } from './host-store.js';
@@ -32,6 +32,7 @@ export function useIntento(): Intento {
   return handle;
 }
 
+/** Those of `WebView`, and those of {@link HostOptions}. */
 export interface IntentoWebViewProps extends WebViewProps, Omit<HostOptions, 'origin'> {
   /** An https page, or `html` with a `baseUrl`: a page without an origin could store nothing. */
   source: NonNullable<WebViewProps['source']>;
@@ -43,6 +44,7 @@ export interface IntentoWebViewProps extends WebViewProps, Omit<HostOptions, 'or
   isConnected?: boolean | null | undefined;
   /** React Native's `AppState.currentState`: in the background the page begins nothing. */
   appState?: string | null | undefined;
+  /** Gets the `WebView`: `ref` is not a prop of its own before React 19. */
   webViewRef?: Ref<WebView> | undefined;
 }
 

@@ -110,7 +110,7 @@ export interface QueueOptions {
    */
   backgroundSync?: boolean;
   /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
-  store?: AppStore;
+  store?: AppStore | undefined;
   /**
    * What to do where a ledger exists and cannot be read. By default `openQueue` rejects with `ledger_unreadable`: an order
    * may be in it. `'start-empty'` goes on without it, in the next best place, and tells what it last held of unfinished

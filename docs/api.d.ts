@@ -83,7 +83,7 @@ export type HostVerbs = {
     commit: {
         ask: {
             expected: readonly (readonly [string, number])[];
-            rows: readonly (readonly [string, StoredRow])[];
+            rows: readonly (readonly [string, StoredRow | null])[];
         };
         answer: boolean;
     };
@@ -441,23 +441,6 @@ export declare function platformError(code: ErrorCode, remedy: string, cause?: u
 /** An error of this face, before the engine is asked. */
 export declare function appError(code: ErrorCode, remedy: string, detail?: string | null, cause?: unknown): IntentoError;
 
-// iife.d.ts
-
-/** A classic script: it makes one global, and exports nothing. */
-
-declare global {
-  /** What `intento` and `intento/contracts` export, in a page that loads the classic script. */
-  var intento: {
-    /** See `openQueue` of `intento`. */
-    openQueue: typeof import('./index.js').openQueue;
-    /** See `IntentoError` of `intento`. */
-    IntentoError: typeof import('./index.js').IntentoError;
-    /** See `intento/contracts`. */
-    contracts: typeof import('./contracts.js');
-  };
-}
-
-export {};
 // host-store.d.ts
 
 import type { AppStore, Durability } from './types.js';
@@ -572,6 +555,28 @@ export interface IntentoHost {
 export declare function createHost(options: HostOptions): IntentoHost;
 /** The origin of what a webview is to show; null where it would have none (`html` without `baseUrl`), or an insecure one. */
 export declare function originOf(url: string | undefined): string | null;
+
+// iife.d.ts
+
+/** A classic script: it makes one global, and exports nothing. */
+
+declare global {
+  /** What `intento` exports, in a page that loads the classic script. */
+  var intento: {
+    /** See `openQueue` of `intento`. */
+    openQueue: typeof import('./index.js').openQueue;
+    /** See `IntentoError` of `intento`. */
+    IntentoError: typeof import('./index.js').IntentoError;
+    /** See `intento/contracts`. */
+    contracts: typeof import('./contracts.js');
+    /** See `intento/service-worker`. */
+    drainOnSync: typeof import('./service-worker.js').drainOnSync;
+    /** See `intento/react-native/page`. */
+    connectHost: typeof import('./react-native-page.js').connectHost;
+  };
+}
+
+export {};
 
 // index.d.ts
 

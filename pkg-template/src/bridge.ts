@@ -67,7 +67,7 @@ export type HostVerbs = {
   read: { ask: { names: readonly string[] }; answer: readonly (StoredRow | null)[] };
   scan: { ask: { prefix: string; after: string | null }; answer: { rows: readonly (readonly [string, StoredRow])[]; more: boolean } };
   commit: {
-    ask: { expected: readonly (readonly [string, number])[]; rows: readonly (readonly [string, StoredRow])[] };
+    ask: { expected: readonly (readonly [string, number])[]; rows: readonly (readonly [string, StoredRow | null])[] };
     answer: boolean;
   };
   outcome: { ask: { outcome: HostOutcome }; answer: null };
@@ -149,7 +149,7 @@ export const HOST_ASKS: { readonly [V in keyof HostVerbs]: (ask: Fields) => bool
   hello: () => true,
   read: ({ names }) => isList(names, isName),
   scan: ({ prefix, after }) => isName(prefix) && (after === null || isName(after)),
-  commit: ({ expected, rows }) => isList(expected, isPairOf(isCount)) && isList(rows, isPairOf(isRow)),
+  commit: ({ expected, rows }) => isList(expected, isPairOf(isCount)) && isList(rows, isPairOf((row) => row === null || isRow(row))),
   outcome: ({ outcome }) => isFields(outcome) && isText(outcome['kind']) && isSnapshot(outcome['intent']),
   change: ({ intent }) => isSnapshot(intent),
 };

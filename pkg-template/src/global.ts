@@ -2,3 +2,5 @@
 
 export { IntentoError, openQueue } from './index.js';
 export * as contracts from './contracts.js';
+export { drainOnSync } from './service-worker.js';
+export { connectHost } from './react-native-page.js';

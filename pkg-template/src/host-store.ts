@@ -81,7 +81,8 @@ function turnOf(storage: KeyValueStorage, namespace: string): Turn {
   return turn;
 }
 
-type Named = readonly (readonly [name: string, row: StoredRow])[];
+/** One row of a commit: written, or, if it is still exactly this one, taken away. */
+type Step = readonly [name: string, row: StoredRow, gone?: true];
 
 /**
  * Rows in a storage that writes one value at a time. A commit of several is written as one value first, the log; then each
@@ -120,20 +121,20 @@ class KeyValueStore implements AppStore {
     });
   }
 
-  commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean> {
+  commit(expectedVersions: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow | null>>): Promise<boolean> {
     return this.#alone(async () => {
       const expected = Object.entries(expectedVersions);
       const found = await this.#read(expected.map(([name]) => name));
       if (expected.some(([, version], at) => (found[at]?.version ?? 0) !== version)) return false;
-      const written = Object.entries(rows);
-      if (written.length === 0) return true;
-      if (written.length > 1) {
+      const steps = await this.#steps(rows);
+      if (steps.length === 0) return true;
+      if (steps.length > 1) {
         // From here on the log may be there, whatever `setItem` says.
         this.#turn.mayHaveLog = true;
-        await this.#storage.setItem(this.#log, JSON.stringify(written));
+        await this.#storage.setItem(this.#log, JSON.stringify(steps));
       }
-      await this.#write(written);
-      if (written.length > 1) await this.#endLog();
+      await this.#take(steps);
+      if (steps.length > 1) await this.#endLog();
       return true;
     });
   }
@@ -156,10 +157,13 @@ class KeyValueStore implements AppStore {
   async #recover(): Promise<void> {
     const log = await this.#storage.getItem(this.#log);
     if (log !== null) {
-      const rows = JSON.parse(log) as Named;
-      const found = await this.#read(rows.map(([name]) => name));
+      const steps = JSON.parse(log) as readonly Step[];
+      const found = await this.#read(steps.map(([name]) => name));
       // A log that came back after a power cut is older than what may have been written since.
-      await this.#write(rows.filter(([, { version }], at) => version > (found[at]?.version ?? 0)));
+      await this.#take(steps.filter(([, row, gone], at) => {
+        const there = found[at];
+        return gone ? there?.version === row.version && there.text === row.text : row.version > (there?.version ?? 0);
+      }));
     }
     await this.#endLog();
   }
@@ -173,8 +177,23 @@ class KeyValueStore implements AppStore {
     return Promise.all(names.map(async (name) => stored(await this.#storage.getItem(this.#rows + name))));
   }
 
-  async #write(rows: Named): Promise<void> {
-    for (const [name, { version, text }] of rows) await this.#storage.setItem(this.#rows + name, `${version} ${text}`);
+  /** What a commit does; nothing for what is to go and is not there. */
+  async #steps(rows: Readonly<Record<string, StoredRow | null>>): Promise<Step[]> {
+    const going = Object.entries(rows).filter(([, row]) => row === null).map(([name]) => name);
+    const there = await this.#read(going);
+    const gone = going.flatMap((name, at): Step[] => {
+      const row = there[at];
+      return row ? [[name, row, true]] : [];
+    });
+    const written = Object.entries(rows).flatMap(([name, row]): Step[] => (row === null ? [] : [[name, row]]));
+    return [...written, ...gone];
+  }
+
+  async #take(steps: readonly Step[]): Promise<void> {
+    for (const [name, { version, text }, gone] of steps) {
+      if (gone) await this.#storage.removeItem(this.#rows + name);
+      else await this.#storage.setItem(this.#rows + name, `${version} ${text}`);
+    }
   }
 }
 

@@ -194,7 +194,7 @@ class StoreOverLink implements AppStore {
     }
   }
 
-  async commit(expected: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow>>): Promise<boolean> {
+  async commit(expected: Readonly<Record<string, number>>, rows: Readonly<Record<string, StoredRow | null>>): Promise<boolean> {
     return this.#link.ask('commit', { expected: Object.entries(expected), rows: Object.entries(rows) });
   }
 }

@@ -62,6 +62,33 @@ test('a log that was left half-way is found by the very store that left it', asy
   assert.deepEqual(await store.read(['a', 'b']), [row(2, 'a2'), row(2, 'b2')]);
 });
 
+test('rows that are taken away go with the rest of their commit, or stay with it', async () => {
+  const seen = { old: 0, new: 0 };
+  for (let step = 0; ; step += 1) {
+    const storage = new Storage();
+    await open(storage).commit({ a: 0, b: 0 }, { a: row(1, 'a1'), b: row(1, 'b1') });
+    storage.failAt = step;
+    const acknowledged = await open(storage).commit({ a: 1, b: 1, c: 0 }, { a: null, b: row(2, 'b2'), c: null }).catch(() => false);
+    const found = await open(restarted(storage)).read(['a', 'b', 'c']);
+    const isNew = found[0] === null;
+    assert.deepEqual(found, isNew ? [null, row(2, 'b2'), null] : [row(1, 'a1'), row(1, 'b1'), null], `step ${step}`);
+    seen[isNew ? 'new' : 'old'] += 1;
+    if (acknowledged) {
+      assert.ok(isNew);
+      break;
+    }
+  }
+  assert.ok(seen.old > 3 && seen.new > 1, JSON.stringify(seen));
+});
+
+test('a log that comes back takes away no other row of the same name', async () => {
+  const storage = new Storage();
+  const store = open(storage);
+  await store.commit({ a: 0, b: 0 }, { a: row(1, 'a1'), b: row(1, 'b1') });
+  storage.values.set('intento/shop/log', JSON.stringify([['a', row(1, 'an earlier one'), true], ['b', row(1, 'b1'), true]]));
+  assert.deepEqual(await open(restarted(storage)).read(['a', 'b']), [row(1, 'a1'), null]);
+});
+
 test('damage is not emptiness', async () => {
   const storage = new Storage();
   await open(storage).commit({ a: 0 }, { a: row(1, 'x') });

@@ -14,3 +14,18 @@ declare function finish(answer: unknown): void;
 declare function explain(answer: unknown): void;
 declare function finishOrder(outcome: import('intento').Outcome): Promise<void>;
 declare const above: Partial<import('intento').Contract> & { id: string };
+
+// What a React Native app has besides; tests/react-native compiles against the real ones.
+declare module 'react-native-get-random-values';
+declare module 'react-native-webview' {
+  export interface WebViewProps {
+    source?: { uri: string } | { html: string; baseUrl?: string };
+  }
+  export class WebView {
+    reload(): void;
+  }
+}
+declare module '@react-native-async-storage/async-storage' {
+  const storage: import('intento/react-native').KeyValueStorage;
+  export default storage;
+}

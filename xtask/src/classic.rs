@@ -19,7 +19,7 @@ const IIFE_TYPES: &str = "\
 /** A classic script: it makes one global, and exports nothing. */
 
 declare global {
-  /** What `intento` and `intento/contracts` export, in a page that loads the classic script. */
+  /** What `intento` exports, in a page that loads the classic script. */
   var intento: {
     /** See `openQueue` of `intento`. */
     openQueue: typeof import('./index.js').openQueue;
@@ -27,6 +27,10 @@ declare global {
     IntentoError: typeof import('./index.js').IntentoError;
     /** See `intento/contracts`. */
     contracts: typeof import('./contracts.js');
+    /** See `intento/service-worker`. */
+    drainOnSync: typeof import('./service-worker.js').drainOnSync;
+    /** See `intento/react-native/page`. */
+    connectHost: typeof import('./react-native-page.js').connectHost;
   };
 }
 

@@ -399,7 +399,7 @@ export declare const stripe: Contract;
 
 import type { IntentSnapshot } from './types.js';
 /** Every way a call can fail. The engine has the same list; a test compares them. */
-export type ErrorCode = 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict' | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid' | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid' | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'parcel_invalid' | 'parcel_foreign' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full' | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed' | 'commit_unknown' | 'engine_dead';
+export type ErrorCode = 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict' | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid' | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid' | 'body_unstorable' | 'body_too_large' | 'card_data' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable' | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'parcel_invalid' | 'parcel_foreign' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full' | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed' | 'commit_unknown' | 'engine_dead';
 /** Who can mend it: the calling code, the browser or its policy, the device's storage, or intento. */
 export type Blame = 'app' | 'platform' | 'storage' | 'intento';
 /** The one error class. Branch on `code`; show `remedy` to a developer. Holds neither key nor payload. */
@@ -898,6 +898,7 @@ export declare function memoryQueue(options: Omit<QueueOptions, 'store' | 'minDu
 
 /** What an app hands over and gets back. Plain objects only; times are epoch milliseconds. */
 import type { Contract } from './contract.js';
+import type { ErrorCode } from './errors.js';
 export type { Carrier, Contract, KeyRules, Lookup, OwnContract, PointerIs, Rule, Verdict, When } from './contract.js';
 /** A value JSON can carry exactly. Integers beyond 2^53 - 1 are refused: send them as strings. */
 export type Json = null | boolean | number | string | readonly Json[] | {
@@ -1025,6 +1026,11 @@ export interface QueueOptions {
     /** A store of the app's own, in place of the browser's. What the browser's holds of an earlier time is drained beside it. */
     store?: AppStore | undefined;
     /**
+     * Operations whose requests may hold what looks like card data; others are refused (`card_data`), since what is submitted
+     * is stored. That it was let through is journalled with the intent.
+     */
+    allowCardData?: readonly string[];
+    /**
      * What to do where a ledger exists and cannot be read. By default `openQueue` rejects with `ledger_unreadable`: an order
      * may be in it. `'start-empty'` goes on without it, in the next best place, and tells what it last held of unfinished
      * intents as {@link Queue.storageLost}: ask your server about those before anybody pays again.
@@ -1116,6 +1122,8 @@ export type AttemptResult = 'open' | 'not_sent' | 'succeeded' | 'already_done' |
 export interface AttemptView {
     /** From 1. */
     number: number;
+    /** Random: names this attempt in the ledger's journal and in {@link Diagnostics}; no server sees it. */
+    correlation: string;
     /** Epoch milliseconds, by the device: recorded before the first byte left. */
     startedAt: number;
     /** Epoch milliseconds; null while nothing has come back. */
@@ -1352,6 +1360,67 @@ export interface Moved {
 }
 /** 32 bytes, or a key for AES-GCM. Whoever has it and the parcel has the keys of your payments. */
 export type ParcelSecret = Uint8Array | CryptoKey;
+/** What `diagnostics()` tells of an intent that is not finished. As {@link IntentSnapshot}, of which it is a part. */
+export interface DiagnosedIntent extends Pick<IntentSnapshot, 'id' | 'operation' | 'keyHash' | 'state' | 'cause' | 'heldReason' | 'maybeSent' | 'safeToReplace' | 'createdAt' | 'nextAttemptAt' | 'attemptCount' | 'attempts'> {
+    /** Null, unless it was asked for with `references`; then as submitted. */
+    reference: string | null;
+    /**
+     * The first 12 hex digits of SHA-256 over the scope's hash, `/` and the reference: the same in each report of a scope, and
+     * no secret to somebody who guesses the reference. Null: it has none, or the page is no secure context.
+     */
+    referenceHash: string | null;
+}
+/** For a support ticket: JSON, without keys, bodies, headers or answers. */
+export interface Diagnostics {
+    /** The package's. */
+    version: string;
+    /** When it was made, in epoch milliseconds of the device. */
+    at: number;
+    /** The first 12 hex digits of the scope's SHA-256. */
+    scopeHash: string;
+    /** As {@link Queue.durability}. */
+    durability: Durability;
+    /** Not null: intents could not be listed, and this is the code of why. */
+    error: ErrorCode | null;
+    /** Intents by state, of the 1 000 that are listed. */
+    counts: {
+        [S in IntentSnapshot['state']]?: number;
+    };
+    /** Those that are not finished, oldest first, at most 100. */
+    unfinished: DiagnosedIntent[];
+    /** How many more are not finished. */
+    leftOut: number;
+    /** The browser has Web Locks. */
+    locks: boolean;
+    /** The browser has BroadcastChannel. */
+    broadcast: boolean;
+    /** Null where the browser says nothing of it. */
+    storage: OriginStorage | null;
+    /** Engines that have died in this page. */
+    engineDeaths: number;
+}
+/** What the browser says of the storage of the whole origin. */
+export interface OriginStorage {
+    /** Bytes in use, as the browser estimates it; null where it does not say. */
+    usage: number | null;
+    /** Bytes that may be in use; null where it does not say. */
+    quota: number | null;
+    /** Whether the browser promises not to evict it by itself. */
+    persisted: boolean;
+}
+/** What `doctor()` looks at, one after the other in docs/doctor.md. */
+export type DoctorCode = 'tier' | 'persistence' | 'quota' | 'locks' | 'broadcast' | 'service_worker' | 'reachable' | 'probe' | 'key_header' | 'exposed_headers' | 'clock' | 'retention' | 'cookies' | 'held';
+/** One thing that `doctor()` has looked at. */
+export interface DoctorFinding {
+    /** For your code to branch on. */
+    code: DoctorCode;
+    /** `error`: nothing can be sent like this; `warning`: something may be lost or late. */
+    level: 'ok' | 'warning' | 'error';
+    /** What was seen, for a developer to read. */
+    what: string;
+    /** What to do about it; null where nothing is wrong. */
+    remedy: string | null;
+}
 /** An open queue of one scope. It drains by itself until it is closed. */
 export interface Queue {
     /** Stores a decision, and resolves when that is durable; sending goes on by itself. The same operation and reference again is the same intent; with another payload, `reference_conflict` carries the one that is there. Rejects with an {@link IntentoError}; nothing is stored then. */
@@ -1419,6 +1488,18 @@ export interface Queue {
     readonly storageLost: StorageLost | null;
     /** Calls `listener` at each event, until the function that is returned is called. */
     on<E extends keyof QueueEvents>(event: E, listener: (value: QueueEvents[E]) => void): () => void;
+    /**
+     * What a support ticket needs, redacted: see {@link Diagnostics}. References are hashed, unless `references` says that yours
+     * name nobody. Answers also while the engine cannot be asked.
+     */
+    diagnostics(options?: {
+        references?: boolean;
+    }): Promise<Diagnostics>;
+    /**
+     * Looks at what is easily set up wrong, here and at the server: see docs/doctor.md. For development and for support; it sends
+     * GET and HEAD to `probeUrl`, or to the root of `baseUrl`'s origin, and nothing else. Takes up to 30 s where nothing answers.
+     */
+    doctor(): Promise<DoctorFinding[]>;
     /** Lets go; the queue closes with its last holder. What is stored stays, and goes on when it is opened again. Idempotent. */
     close(): void;
 }

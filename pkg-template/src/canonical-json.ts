@@ -11,6 +11,8 @@ export interface Reading {
   exact?: boolean;
   /** A JSON pointer to a member that is not there yet: the engine puts the key in its place. */
   keyAt?: string;
+  /** Sees each string and number, with its place and the name of the member it is, and each member's name, with the object's place. */
+  look?: (value: string | number, at: string, name?: string) => void;
 }
 
 /** Stands for the key: the escape of a lone surrogate, which no text that is accepted holds. The engine knows it. */
@@ -22,8 +24,8 @@ const KEY_PLACE = String.raw`"\ud800"`;
  * refused, never dropped: `body_unstorable`, with the place as a JSON pointer.
  */
 export function canonicalJson(value: unknown, reading: Reading = {}): string {
-  const { leftOut = NOTHING, exact = false, keyAt = null } = reading;
-  const place: Place = { above: new Set(), leftOut, exact, keyAt, placed: false };
+  const { leftOut = NOTHING, exact = false, keyAt = null, look } = reading;
+  const place: Place = { above: new Set(), leftOut, exact, keyAt, look, placed: false };
   const text = write(value, '', place);
   if (keyAt !== null && !place.placed) throw misplaced(keyAt);
   return text;
@@ -37,17 +39,20 @@ interface Place {
   leftOut: ReadonlySet<string>;
   exact: boolean;
   keyAt: string | null;
+  look: Reading['look'];
   placed: boolean;
 }
 
-function write(value: unknown, at: string, place: Place): string {
+function write(value: unknown, at: string, place: Place, name = ''): string {
   switch (typeof value) {
     case 'string':
       if (!isWellFormed(value)) throw unstorable(at, 'a lone surrogate');
+      place.look?.(value, at, name);
       return JSON.stringify(value);
     case 'boolean':
       return String(value);
     case 'number':
+      place.look?.(value, at, name);
       return number(value, at, place.exact);
     case 'object':
       if (value === null) return 'null';
@@ -102,8 +107,9 @@ function object(value: object, at: string, place: Place): string {
     .map((name) => {
       if (name === key) return `${JSON.stringify(name)}:${KEY_PLACE}`;
       if (!isWellFormed(name)) throw unstorable(at, 'a name with a lone surrogate');
+      place.look?.(name, at);
       const member = (value as Record<string, unknown>)[name];
-      return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, place)}`;
+      return `${JSON.stringify(name)}:${write(member, `${at}/${escape(name)}`, place, name)}`;
     });
   return `{${members.join(',')}}`;
 }

@@ -19,6 +19,12 @@ let loading: Promise<Engine> | undefined;
 let compiled: WebAssembly.Module | undefined;
 /** When engines died, on the page's monotonic clock. */
 let deaths: number[] = [];
+let deathCount = 0;
+
+/** How many engines of this page have died. */
+export function deathsSoFar(): number {
+  return deathCount;
+}
 
 /**
  * Starts the engine; later calls get the same one until it dies. A failed start is not remembered, so a later call tries
@@ -58,6 +64,7 @@ async function start(wasm: Wasm): Promise<Engine> {
   }
   gate.onDeath(() => {
     loading = undefined;
+    deathCount += 1;
     deaths.push(performance.now());
   });
   return { openRawQueue, gate };

@@ -5,7 +5,7 @@ export type ErrorCode =
   | 'contract_missing' | 'contract_invalid' | 'scope_missing' | 'scope_too_long' | 'option_invalid' | 'options_conflict'
   | 'operation_invalid' | 'reference_missing' | 'reference_invalid' | 'reference_too_long' | 'reference_conflict' | 'lane_invalid'
   | 'method_not_allowed' | 'url_invalid' | 'url_cleartext' | 'url_foreign_origin' | 'header_forbidden' | 'header_invalid'
-  | 'body_unstorable' | 'body_too_large' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable'
+  | 'body_unstorable' | 'body_too_large' | 'card_data' | 'key_place_invalid' | 'expires_in_invalid' | 'not_replaceable' | 'not_resumable'
   | 'not_reconcilable' | 'reconcile_unavailable' | 'reason_invalid' | 'parcel_invalid' | 'parcel_foreign' | 'unknown_intent' | 'closed' | 'ledger_full' | 'lane_full'
   | 'wasm_unavailable' | 'entropy_unavailable' | 'storage_unavailable' | 'durability_too_low' | 'ledger_unreadable' | 'storage_failed'
   | 'commit_unknown' | 'engine_dead';

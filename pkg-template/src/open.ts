@@ -60,7 +60,7 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, wasm: Wasm, released: () => boolean): Promise<Queue> {
-  const { authorize, reconcile, prepare, decode, store, keyAt, onOutcome, backgroundSync, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, store, keyAt: _, allowCardData: __, onOutcome, backgroundSync, ...options } = plain;
   const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
   const news = new News();
   const replies = new Replies();
@@ -86,8 +86,9 @@ async function start(plain: PlainOptions, wasm: Wasm, released: () => boolean): 
     const line = await Line.open(() => loadEngine(wasm), (engine) => {
       return engine.openRawQueue(canonicalJson(options), plain.baseUrl ?? '', { ...callbacks, ...replies.calls() });
     });
-    canary = new Canary(await line.ask(async (raw) => raw.scopeHash()));
-    const queue = new OpenQueue(line, news, await canary.look(line), keyAt, () => {
+    const { scopeHash, version } = await line.ask(async (raw) => ({ scopeHash: raw.scopeHash(), version: raw.version() }));
+    canary = new Canary(scopeHash);
+    const queue = new OpenQueue(line, news, await canary.look(line), { ...plain, scopeHash, version }, () => {
       const last = released();
       if (last) sync?.close();
       return last;

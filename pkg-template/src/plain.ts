@@ -1,4 +1,5 @@
 import { canonicalJson, elements, isPlain, isWellFormed } from './canonical-json.js';
+import { CardData } from './card-data.js';
 import { checkContract } from './contract.js';
 import { appError, IntentoError } from './errors.js';
 import type { AppStore, IntentName, Outcome, QueueOptions, Submission } from './types.js';
@@ -28,6 +29,8 @@ export interface PlainOptions {
   /** Operations with a handler, sorted. */
   handled: string[];
   onOutcome: ReadonlyMap<string, (outcome: Outcome) => void | Promise<void>>;
+  /** Operations that may send card data, sorted. */
+  allowCardData: string[];
 }
 
 export function plainOptions(options: QueueOptions): PlainOptions {
@@ -40,8 +43,6 @@ function readOptions(options: QueueOptions): PlainOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options');
   const contract = plainContract(own(options, 'contract'));
   const onOutcome = handlers(own(options, 'onOutcome'));
-  const extraOrigins = own(options, 'extraOrigins') ?? [];
-  if (!Array.isArray(extraOrigins)) throw invalid('extraOrigins');
   const store = own(options, 'store') ?? null;
   if (store !== null && !isStore(store)) throw invalid('store');
   return {
@@ -49,7 +50,7 @@ function readOptions(options: QueueOptions): PlainOptions {
     contractText: contract?.text ?? null,
     keyAt: contract?.keyAt ?? null,
     baseUrl: text(own(options, 'baseUrl'), 'baseUrl'),
-    extraOrigins: elements(extraOrigins).map((origin) => text(origin, 'extraOrigins') ?? ''),
+    extraOrigins: texts(own(options, 'extraOrigins'), 'extraOrigins'),
     probeUrl: text(own(options, 'probeUrl'), 'probeUrl'),
     attemptDeadlineMs: numeric(own(options, 'attemptDeadlineMs'), 'attemptDeadlineMs'),
     session: text(own(options, 'session'), 'session'),
@@ -65,6 +66,7 @@ function readOptions(options: QueueOptions): PlainOptions {
     decode: callable(own(options, 'decode'), 'decode'),
     handled: [...onOutcome.keys()].sort(),
     onOutcome,
+    allowCardData: texts(own(options, 'allowCardData'), 'allowCardData').sort(),
   };
 }
 
@@ -108,12 +110,14 @@ export interface PlainSubmission {
   hasReference: boolean;
 }
 
-/** `keyAt`: where the key stands in a body, as a JSON pointer. */
-export function plainSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
-  return reading(() => readSubmission(submission, keyAt));
+/** What a queue was opened with, and each of its submissions is read by. */
+export type SubmissionTerms = Pick<PlainOptions, 'keyAt' | 'allowCardData'>;
+
+export function plainSubmission(submission: Submission, terms: SubmissionTerms): PlainSubmission {
+  return reading(() => readSubmission(submission, terms));
 }
 
-function readSubmission(submission: Submission, keyAt: string | null): PlainSubmission {
+function readSubmission(submission: Submission, { keyAt, allowCardData }: SubmissionTerms): PlainSubmission {
   if (typeof submission !== 'object' || submission === null) throw invalid('submission');
   const request = own(submission, 'request');
   if (typeof request !== 'object' || request === null) throw invalid('request');
@@ -125,18 +129,25 @@ function readSubmission(submission: Submission, keyAt: string | null): PlainSubm
   if (reference !== undefined && reference !== null && !isText(reference)) {
     throw appError('reference_invalid', 'Pass reference as a string, or null to opt out.');
   }
-  const [body, bytes] = plainBody(own(request, 'body'), own(request, 'ignore'), keyAt);
+  const operation = text(own(submission, 'operation'), 'operation') ?? '';
+  const cards = new CardData(allowCardData.includes(operation));
+  const [body, bytes] = plainBody(own(request, 'body'), own(request, 'ignore'), keyAt, cards);
+  const lane = text(own(submission, 'lane'), 'lane');
+  const url = text(own(request, 'url'), 'url') ?? '';
+  const headers = headerPairs(own(request, 'headers'));
+  for (const [place, value] of [['url', url], ['reference', reference ?? ''], ['lane', lane ?? ''], ...headers] as const) cards.look(value, place);
   const plain = {
-    operation: text(own(submission, 'operation'), 'operation') ?? '',
+    operation,
     hasReference: reference !== undefined,
     reference: reference ?? null,
-    lane: text(own(submission, 'lane'), 'lane'),
+    lane,
     method: text(own(request, 'method'), 'method') ?? '',
-    url: text(own(request, 'url'), 'url') ?? '',
-    headers: headerPairs(own(request, 'headers')),
+    url,
+    headers,
     body,
     hasExpiresIn: expiresIn !== undefined,
     expiresIn: expiresIn == null ? null : whole(expiresIn),
+    cardData: cards.found,
   };
   return { plain: [canonicalJson(plain), bytes], hasReference: plain.reference !== null };
 }
@@ -150,28 +161,35 @@ export function plainName(named: string | IntentName): [name: string, operation?
 type PlainBody = [stated: object | null, bytes?: Uint8Array];
 
 /** The bytes that travel, and for JSON what makes it the same decision. */
-function plainBody(body: unknown, ignore: unknown, keyAt: string | null): PlainBody {
+function plainBody(body: unknown, ignore: unknown, keyAt: string | null, cards: CardData): PlainBody {
   if (ignore !== undefined && !Array.isArray(ignore)) throw invalid('ignore');
   const pointers = elements(ignore ?? []);
   if (!pointers.every((pointer) => typeof pointer === 'string' && pointer.startsWith('/'))) throw invalid('ignore');
-  const opaque = opaqueBody(body);
+  const opaque = opaqueBody(body, cards);
   if (opaque !== undefined) {
     if (pointers.length > 0) throw invalid('ignore');
     return opaque;
   }
-  if (pointers.length === 0 && keyAt === null) return [{ kind: 'json', text: canonicalJson(body, { exact: true }), compared: null }];
-  // Read once: what travels and what is compared are of the same value.
-  const value: unknown = JSON.parse(canonicalJson(body, { exact: true }));
+  // Read once: what is looked at, what travels and what is compared are of the same value.
+  const read = canonicalJson(body, { exact: true, look: (value, at, name) => cards.look(value, at === '' ? 'body' : at, name) });
+  if (pointers.length === 0 && keyAt === null) return [{ kind: 'json', text: read, compared: null }];
+  const value: unknown = JSON.parse(read);
   const text = canonicalJson(value, { exact: true, ...(keyAt === null ? {} : { keyAt }) });
   const compared = canonicalJson(value, { exact: true, leftOut: new Set(pointers as string[]) });
   return [{ kind: 'json', text, compared }];
 }
 
 /** Undefined: a JSON value. Bytes are copied: the app may go on writing into its own. */
-function opaqueBody(body: unknown): PlainBody | undefined {
+function opaqueBody(body: unknown, cards: CardData): PlainBody | undefined {
   if (body === undefined) return [null];
-  if (typeof body === 'string') return [{ kind: 'text', text: wellFormed(body) }];
-  if (body instanceof URLSearchParams) return [{ kind: 'form', text: URLSearchParams.prototype.toString.call(body) }];
+  if (typeof body === 'string') {
+    cards.look(body, 'body');
+    return [{ kind: 'text', text: wellFormed(body) }];
+  }
+  if (body instanceof URLSearchParams) {
+    cards.form(body);
+    return [{ kind: 'form', text: URLSearchParams.prototype.toString.call(body) }];
+  }
   if (body instanceof ArrayBuffer) return [{ kind: 'bytes' }, new Uint8Array(body.slice(0))];
   if (ArrayBuffer.isView(body)) {
     return [{ kind: 'bytes' }, new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()];
@@ -232,6 +250,11 @@ function text(value: unknown, name: string): string | null {
   if (value === undefined || value === null) return null;
   if (!isText(value)) throw invalid(name);
   return value;
+}
+
+function texts(list: unknown, name: string): string[] {
+  if (list !== undefined && !Array.isArray(list)) throw invalid(name);
+  return elements(list ?? []).map((item) => text(item, name) ?? '');
 }
 
 /** A string that crosses unchanged: as UTF-8, a lone surrogate would become another character. */

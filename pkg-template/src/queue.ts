@@ -1,9 +1,11 @@
 import type { RawQueue } from './core.js';
+import { diagnose, UNFINISHED, type About } from './diagnostics.js';
+import { examine } from './doctor.js';
 import type { Line } from './line.js';
 import { seal, unseal } from './parcel.js';
 import { own, plainName, plainSubmission, plainWait } from './plain.js';
 import { shape, type PlainSettled } from './settled.js';
-import type { Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, Moved, ParcelSecret, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
+import type { Diagnostics, DoctorFinding, Drained, Durability, FetchInit, Intent, IntentName, IntentRequest, IntentSnapshot, Moved, ParcelSecret, Queue, QueueEvents, Receipt, Settled, StorageLost, Submission } from './types.js';
 
 /** Default patience of `drained()`, and how often it looks. */
 const DRAINED_WITHIN_MS = 30_000;
@@ -49,24 +51,21 @@ export class OpenQueue implements Queue {
   readonly storageLost: StorageLost | null;
   readonly #line: Line;
   readonly #news: News;
-  readonly #keyAt: string | null;
+  readonly #about: About;
   readonly #released: () => boolean;
   #durability: Durability = 'volatile';
 
-  /**
-   * `keyAt` says where in a body the key stands, if it does; `released` whether the last holder of this queue has let it
-   * go.
-   */
-  constructor(line: Line, news: News, storageLost: StorageLost | null, keyAt: string | null, released: () => boolean) {
+  /** `released` says whether the last holder of this queue has let it go. */
+  constructor(line: Line, news: News, storageLost: StorageLost | null, about: About, released: () => boolean) {
     this.#line = line;
     this.#news = news;
-    this.#keyAt = keyAt;
+    this.#about = about;
     this.#released = released;
     this.storageLost = storageLost;
   }
 
   async submit(submission: Submission): Promise<Intent> {
-    const { plain, hasReference } = plainSubmission(submission, this.#keyAt);
+    const { plain, hasReference } = plainSubmission(submission, this.#about);
     // A decision that is made again is known by its reference.
     return this.#stored((raw) => raw.submit(...plain), { once: !hasReference });
   }
@@ -159,6 +158,14 @@ export class OpenQueue implements Queue {
     return () => void (listens = false);
   }
 
+  diagnostics(options: { references?: boolean } = {}): Promise<Diagnostics> {
+    return diagnose(this.#line, this.#about, this.durability, own(options, 'references') === true);
+  }
+
+  doctor(): Promise<DoctorFinding[]> {
+    return examine(this.#line, this.#about, this.durability);
+  }
+
   close(): void {
     if (this.#released()) this.#line.close();
   }
@@ -187,7 +194,7 @@ export class OpenQueue implements Queue {
       reconcile: () => this.#line.ask((raw) => raw.reconcile(snapshot.id)) as Promise<IntentSnapshot>,
       abandon: (reason) => this.#line.ask((raw) => raw.abandon(snapshot.id, reason)) as Promise<IntentSnapshot>,
       replace: (submission, reason) => {
-        const { plain } = plainSubmission(submission, this.#keyAt);
+        const { plain } = plainSubmission(submission, this.#about);
         return this.#stored((raw) => raw.replace(snapshot.id, reason, ...plain));
       },
     });
@@ -242,9 +249,6 @@ interface Calls {
 
 /** Pages of 32 intents that one queue looks through, once after it was opened, for what need not be kept any more. */
 const PRUNED_PAGES_MAX = 32;
-
-/** States in which an intent may stand in the way of its lane. */
-const UNFINISHED: ReadonlySet<IntentSnapshot['state']> = new Set(['queued', 'sending', 'waiting', 'accepted', 'held']);
 
 /** Handles that the app holds no more need no news. */
 const forgotten = /* @__PURE__ */ new FinalizationRegistry<() => void>((stop) => stop());

@@ -10,6 +10,7 @@ import { generic } from 'intento/contracts';
 const folder = dirname(createRequire(import.meta.url).resolve('intento/package.json'));
 const load = (name) => import(pathToFileURL(join(folder, name)).href);
 const { plainSubmission, headerPairs } = await load('plain.js');
+const terms = { keyAt: null, allowCardData: [] };
 const { plainFound, plainPrepared } = await load('hooks.js');
 const { canonicalJson } = await load('canonical-json.js');
 const { News, OpenQueue } = await load('queue.js');
@@ -47,7 +48,7 @@ function typed(code, detail) {
 
 /** What is handed to the engine. */
 function taken(given) {
-  return JSON.parse(plainSubmission(given, null).plain[0]);
+  return JSON.parse(plainSubmission(given, terms).plain[0]);
 }
 
 /** A queue of an engine that only writes down what it was asked. */
@@ -58,7 +59,7 @@ function recorder() {
   const stored = { intent: snapshot, created: true, durability: 'strong' };
   const answers = { settled, submit: stored, replace: stored };
   const raw = new Proxy({}, { get: (_, name) => async (...args) => asked.push([name, ...args]) && (answers[name] ?? snapshot) });
-  const queue = new OpenQueue({ ask: (call) => call(raw) }, new News(), null, null, () => false);
+  const queue = new OpenQueue({ ask: (call) => call(raw) }, new News(), null, terms, () => false);
   return { asked, queue };
 }
 
@@ -121,7 +122,7 @@ test('getters and proxies that throw are an error of the input', async () => {
     { ...submission, request: { ...request, body: getter('amount') } },
     { ...submission, request: { ...request, ignore: new Proxy([], { get: thrower('trap') }) } },
   ]) {
-    assert.throws(() => plainSubmission(bad, null), (error) => typed('option_invalid')(error) && /the app's/.test(error.cause.message));
+    assert.throws(() => plainSubmission(bad, terms), (error) => typed('option_invalid')(error) && /the app's/.test(error.cause.message));
   }
 });
 
@@ -133,7 +134,7 @@ test('what answers another thing each time it is asked is asked once', () => {
   const reads = {};
   const counting = (target) =>
     new Proxy(target, { get: (it, name) => ((reads[name] = (reads[name] ?? 0) + 1), it[name]) });
-  plainSubmission(counting({ ...submission, request: counting({ ...request }) }), null);
+  plainSubmission(counting({ ...submission, request: counting({ ...request }) }), terms);
   assert.deepEqual(new Set(Object.values(reads)), new Set([1]), JSON.stringify(reads));
 });
 
@@ -150,7 +151,7 @@ test('promises are not what they promise', async () => {
     [{ headers: thenable }, 'header_invalid'],
     [{ url: soon('/payments') }, 'option_invalid'],
   ]) {
-    assert.throws(() => plainSubmission({ ...submission, request: { ...request, ...change } }, null), typed(code));
+    assert.throws(() => plainSubmission({ ...submission, request: { ...request, ...change } }, terms), typed(code));
   }
 });
 

@@ -28,6 +28,7 @@ for (const [what, options, code, detail] of [
   ['an attempt as long as the window', { ...good, contract: { ...generic, retentionMs: 30_001, marginMs: 1 } }, 'option_invalid', 'attemptDeadlineMs'],
   ['a session of another kind', { ...good, session: 'basic' }, 'option_invalid', 'session'],
   ['unbound cookies without a session', { ...good, unboundCookies: true }, 'option_invalid', 'unboundCookies'],
+  ['card data allowed for no list', { ...good, allowCardData: 'pay' }, 'option_invalid', 'allowCardData'],
   ['authorize that is no function', { ...good, authorize: 'token' }, 'option_invalid', 'authorize'],
 ]) {
   test(`openQueue refuses ${what}`, async () => {

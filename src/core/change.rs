@@ -101,6 +101,8 @@ pub struct Submit {
     pub request: Request,
     pub body: Option<Body>,
     pub expires_in_ms: Option<u64>,
+    /// It looks like card data, and the app allows that: for the journal.
+    pub card_data: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -104,6 +104,8 @@ codes! {
     BodyUnstorable = "body_unstorable", App, "Pass a plain JSON value: finite numbers, integers up to 2^53 - 1, well-formed strings, no cycles.";
     /// The body is larger than 256 KiB.
     BodyTooLarge = "body_too_large", App, "Send less than 256 KiB; upload files first and send their name.";
+    /// The request or the reference holds what looks like a card number or its security code; the detail says where.
+    CardData = "card_data", App, "Tokenise the card with your payment provider, and send the token; if this is no card data, list the operation in allowCardData.";
     /// `expiresIn` is neither null nor a number of milliseconds.
     ExpiresInInvalid = "expires_in_invalid", App, "Pass expiresIn as milliseconds above 0, or null for never.";
     /// The intent may still have an effect, or had one. The error carries it.

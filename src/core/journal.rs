@@ -23,6 +23,8 @@ json!(struct JournalEntry { intent, sequence, at, event });
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalEvent {
     Submitted,
+    /// The request looked like card data, and the app allows that for the operation.
+    CardDataAllowed,
     Claimed {
         attempt: u32,
         fence: u64,
@@ -105,11 +107,13 @@ impl JournalEvent {
     /// Does it decide about the intent? None of these comes again and again.
     pub fn is_decisive(&self) -> bool {
         use JournalEvent::{
-            Abandoned, Adopted, Contradicted, Erased, Received, Replaced, Replaces, Settled, Skipped, Submitted,
+            Abandoned, Adopted, CardDataAllowed, Contradicted, Erased, Received, Replaced, Replaces, Settled, Skipped,
+            Submitted,
         };
         matches!(
             self,
             Submitted
+                | CardDataAllowed
                 | Received
                 | Skipped
                 | Adopted { .. }
@@ -125,6 +129,7 @@ impl JournalEvent {
 
 json!(enum JournalEvent {
     Submitted = "submitted",
+    CardDataAllowed = "card_data_allowed",
     Claimed { attempt, fence, owner, correlation } = "claimed",
     NotSent { attempt } = "not_sent",
     Facts { attempt, fence, stale, reading } = "facts",

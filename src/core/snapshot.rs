@@ -4,7 +4,7 @@ use super::attempt::{Attempt, AttemptState};
 use super::contract::{AnswerClass, AttemptReading, Fault};
 use super::intent::{Cause, HeldReason, IntentRecord, Purpose, State};
 use super::json::json;
-use super::key::IntentId;
+use super::key::{ChangeId, IntentId};
 use super::time::Stamp;
 
 /// What is known of an intent at one moment. Times are epoch milliseconds of the device's clock.
@@ -61,6 +61,7 @@ json!(write struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptView {
     pub number: u32,
+    pub correlation: ChangeId,
     pub started_at: u64,
     pub ended_at: Option<u64>,
     pub result: AttemptResult,
@@ -71,6 +72,7 @@ pub struct AttemptView {
 
 json!(write struct AttemptView {
     number,
+    correlation,
     started_at = "startedAt",
     ended_at = "endedAt",
     result,
@@ -176,6 +178,7 @@ impl AttemptView {
     fn of(attempt: &Attempt) -> Self {
         let mut view = Self {
             number: attempt.number,
+            correlation: attempt.correlation.clone(),
             started_at: attempt.started.wall_ms,
             ended_at: None,
             result: AttemptResult::Open,

@@ -83,6 +83,8 @@ pub struct Submission {
     pub headers: Vec<(String, String)>,
     pub body: Option<StatedBody>,
     pub expires_in: ExpiresIn,
+    /// It looks like card data, and the app allows that.
+    pub card_data: bool,
 }
 
 impl fmt::Debug for Submission {
@@ -225,6 +227,7 @@ impl Submission {
             request: Request { method, url, origin: self.target.origin, headers },
             body,
             expires_in_ms,
+            card_data: self.card_data,
         })
     }
 }

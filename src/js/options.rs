@@ -150,6 +150,7 @@ struct PlainSubmission {
     body: Option<PlainBody>,
     has_expires_in: bool,
     expires_in: Option<u64>,
+    card_data: bool,
 }
 
 json!(read struct PlainSubmission {
@@ -163,6 +164,7 @@ json!(read struct PlainSubmission {
     body,
     has_expires_in = "hasExpiresIn",
     expires_in = "expiresIn",
+    card_data: default = "cardData",
 });
 
 struct PlainBody {
@@ -205,5 +207,6 @@ pub(super) fn submission(text: &str, bytes: Option<Vec<u8>>, base: &str) -> Resu
             (true, None) => ExpiresIn::Never,
             (true, Some(ms)) => ExpiresIn::AfterMs(ms),
         },
+        card_data: plain.card_data,
     })
 }

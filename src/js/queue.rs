@@ -240,6 +240,11 @@ impl RawQueue {
         self.drivers.newest().scope().0.to_string()
     }
 
+    /// The package's version.
+    pub fn version(&self) -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
     /// What the ledger promises: `strong`, `strong_relaxed`, `weak` or `volatile`.
     pub fn durability(&self) -> String {
         self.drivers.newest().store().durability().as_str().to_owned()

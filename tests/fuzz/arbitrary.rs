@@ -364,7 +364,7 @@ fn journal_event() -> impl Strategy<Value = JournalEvent> {
     use JournalEvent::*;
     let finding = select(vec![Finding::Applied, Finding::NotApplied, Finding::NotFound, Finding::Unknown]);
     prop_oneof![
-        select(vec![Submitted, Received, Accepted, ReconcileAsked, Acknowledged]),
+        select(vec![Submitted, CardDataAllowed, Received, Accepted, ReconcileAsked, Acknowledged]),
         any::<bool>().prop_map(|purged| Erased { purged }),
         (any::<u32>(), number(), text(), text()).prop_map(|(attempt, fence, owner, correlation)| Claimed {
             attempt,

@@ -133,6 +133,7 @@ fn submit(body: String, carrier: Option<Carrier>, path: &str) -> Result<Submit, 
         headers: Vec::new(),
         body: Some(StatedBody::json(body)),
         expires_in: ExpiresIn::Default,
+        card_data: false,
     };
     submission.into_change(context, RandomBits([1; 16]), RandomBits([2; 16])).map_err(|error| error.code)
 }

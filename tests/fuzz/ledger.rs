@@ -118,6 +118,7 @@ fn submit(number: u8) -> Submit {
         headers: vec![("x-tenant".to_owned(), "7".to_owned())],
         body: Some(StatedBody::json("{\"amount\":15000}")),
         expires_in: ExpiresIn::Default,
+        card_data: false,
     };
     submission.into_change(context, RandomBits([number; 16]), RandomBits([number; 16])).unwrap()
 }

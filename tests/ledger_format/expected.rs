@@ -302,6 +302,7 @@ fn events() -> Vec<JournalEvent> {
         Skipped,
         Erased { purged: true },
         Received,
+        CardDataAllowed,
     ]
 }
 

@@ -71,6 +71,7 @@ impl Bench {
             headers: Vec::new(),
             body: (vector.method != "DELETE").then(|| StatedBody::json(body(contract))),
             expires_in: ExpiresIn::Default,
+            card_data: false,
         };
         let submit = submission.into_change(context, RandomBits([0x11; 16]), RandomBits([0x5a; 16]))?;
         let mut bench = Self {

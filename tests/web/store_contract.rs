@@ -194,6 +194,7 @@ fn submission(seed: u8, reference: &str, amount: u32) -> Submit {
         },
         body: None,
         expires_in_ms: None,
+        card_data: false,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{classic, package, setup};
 const WASM_MAX: usize = 130 * 1024;
 
 /// What `import { openQueue }`, bundled, may weigh, in brotli bytes.
-const INLINE_MAX: usize = 145 * 1024;
+const INLINE_MAX: usize = 148 * 1024;
 
 /// What the classic script may weigh, in brotli bytes: the same, and every contract.
 const IIFE_MAX: usize = 153 * 1024;

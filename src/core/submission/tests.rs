@@ -23,6 +23,7 @@ fn good() -> Submission {
         headers: vec![("X-Tenant".to_owned(), "7".to_owned())],
         body: Some(StatedBody::json("{\"amount\":15000}".to_owned())),
         expires_in: ExpiresIn::Default,
+        card_data: false,
     }
 }
 

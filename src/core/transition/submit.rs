@@ -126,6 +126,9 @@ fn create(
 
     let mut intent = Shared::new(new_intent(draft, submit, name.as_ref(), counters.submitted));
     draft.journal(&mut intent, JournalEvent::Submitted);
+    if submit.card_data {
+        draft.journal(&mut intent, JournalEvent::CardDataAllowed);
+    }
     if let Some(predecessor) = predecessor {
         draft.journal(&mut intent, JournalEvent::Replaces { predecessor: predecessor.id.clone() });
         intent.predecessor = Some(predecessor.id.clone());

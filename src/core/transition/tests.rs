@@ -207,6 +207,7 @@ fn submit(number: u8) -> Submit {
         },
         body: Some(Body { media_type: "application/json".to_owned(), content: Content::Text(body) }),
         expires_in_ms: Some(24 * HOUR),
+        card_data: false,
     }
 }
 

@@ -18,6 +18,7 @@ pub fn decision(number: u32) -> Submission {
         headers: Vec::new(),
         body: Some(StatedBody::json(body(number))),
         expires_in: ExpiresIn::Default,
+        card_data: false,
     }
 }
 

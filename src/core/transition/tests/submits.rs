@@ -25,6 +25,12 @@ fn law_1_a_submit_is_queued_durably_and_unsent() {
 }
 
 #[test]
+fn card_data_that_the_app_allows_is_journalled() {
+    let bench = Bench::with(&Submit { card_data: true, ..submit(1) });
+    assert_eq!(bench.journal(&bench.only().id), [JournalEvent::Submitted, JournalEvent::CardDataAllowed]);
+}
+
+#[test]
 fn p1_two_submits_of_one_reference_in_one_batch_are_one_intent() {
     let mut bench = Bench::new();
     let results = bench.batch(&[again(1, 1), again(1, 2), again(1, 3)]);

@@ -16,7 +16,7 @@ fn options() -> Value {
 }
 
 /// Ends the newest instance: by memory that holds nonsense, so that it traps, or by a clock that throws through it.
-const KILL: &str = "
+pub(crate) const KILL: &str = "
     const now = performance.now.bind(performance);
     const kills = {
         memory: () => new Uint8Array(instances.at(-1).exports.memory.buffer).fill(0xff),
@@ -168,7 +168,7 @@ async fn a_queue_that_was_closed_is_not_opened_again() -> Result<()> {
 
 /// Ends the engine that puts a row in which all of these words stand, in the middle of its transaction; `put_kills` says how
 /// often that is still to happen.
-const KILL_AT_PUT: &str = "
+pub(crate) const KILL_AT_PUT: &str = "
     const put = IDBObjectStore.prototype.put;
     window.put_kills = 1;
     window.deadly = args[0];

@@ -11,6 +11,7 @@ mod copies;
 mod crashes;
 mod credentials;
 mod deaths;
+mod doctor;
 mod engines;
 mod environments;
 mod evicted;

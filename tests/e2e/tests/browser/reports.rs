@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{charged_once, paid_once_over_a_lost_answer, payment, untouched};
 
 /// The app in the first tab, its API behind a relay.
-async fn page_behind(bench: &Bench, relay: &Relay) -> Result<Page> {
+pub(crate) async fn page_behind(bench: &Bench, relay: &Relay) -> Result<Page> {
     let driver = bench.browser.driver()?;
     let window = driver.windows().await?.into_iter().next().context("the browser has no window")?;
     let url = format!("{}/?api={}", bench.shop.page_origin(), relay.origin);

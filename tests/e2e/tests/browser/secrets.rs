@@ -141,3 +141,155 @@ async fn a_purge_leaves_no_byte_of_it_in_storage() -> Result<()> {
     }
     Ok(())
 }
+
+/// Opens queues whose callbacks see everything and throw it, and keeps all that intento says: what the console, events,
+/// the page's errors and every `IntentoError` say.
+const WATCH: &str = "
+    const { openQueue, generic } = await app.load();
+    const said = [];
+    const printed = (error) => app.failure(error).printed + JSON.stringify(error) + String(error);
+    for (const level of ['debug', 'log', 'info', 'warn', 'error', 'trace', 'dir', 'table', 'assert']) {
+        const real = console[level].bind(console);
+        console[level] = (...words) => { said.push(`console.${level} ${words.map(printed)}`); real(...words); };
+    }
+    addEventListener('error', ({ error, message }) => said.push(`error ${message} ${printed(error)}`));
+    addEventListener('unhandledrejection', ({ reason }) => said.push(`unhandledrejection ${printed(reason)}`));
+    window.said = said;
+    window.queues = {};
+    const thrown = async (seen) => { throw new Error(JSON.stringify(seen)); };
+    const headers = { Authorization: 'Bearer user:canary-authorize' };
+    const opened = async (scope, options) => {
+        const queue = await openQueue({
+            scope, contract: generic, baseUrl: app.api, probeUrl: `${app.api}/health`,
+            authorize: () => ({ scope, headers }),
+            prepare: () => ({ headers: { 'Content-Language': 'canary-prepare' } }),
+            onOutcome: { 'authorize-payment': thrown },
+            ...options,
+        });
+        for (const event of ['change', 'storage_lost', 'degraded']) {
+            queue.on(event, (value) => said.push(`${event} ${JSON.stringify(value)}`));
+        }
+        queues[scope] = queue;
+    };
+    await opened('plain', {});
+    await opened('asks', { reconcile: thrown });
+    await opened('prepares', { prepare: thrown, authorize: () => ({ scope: 'prepares' }) });
+    await opened('refused', { authorize: () => { throw new Error(JSON.stringify(headers)); } });
+    const rows = new Map();
+    const names = (all) => all.map((name) => rows.get(name) ?? null);
+    const store = (commit) => ({ durability: 'weak', read: async (all) => names(all), scan: async () => [], commit });
+    await opened('rejects', { store: store(thrown.bind(null, 'x')) }).catch((error) => said.push(`open ${printed(error)}`));
+    const breaks = store(async (expected, changes) => {
+        if (JSON.stringify(changes).includes('canary-body')) throw new Error(JSON.stringify(changes));
+        for (const [name, row] of Object.entries(changes)) rows.set(name, row);
+        return true;
+    });
+    await opened('breaks', { store: breaks });
+    window.tell = async (call) => {
+        try {
+            return await call();
+        } catch (error) {
+            said.push(printed(error));
+            return error.code;
+        }
+    };
+    window.look = async () => {
+        for (const queue of Object.values(queues)) {
+            said.push(`diagnostics ${JSON.stringify(await queue.diagnostics({ references: true }))}`);
+            said.push(`doctor ${JSON.stringify(await queue.doctor())}`);
+            said.push(`intents ${JSON.stringify(await queue.intents())}`);
+        }
+        return said;
+    };";
+
+/// Submits to a queue, waits as long for what becomes of it, and says what that is, or the code of the error.
+const SUBMIT: &str = "
+    const [scope, submission, within] = args;
+    return tell(async () => {
+        const intent = await queues[scope].submit(submission);
+        const { kind } = await intent.settled({ within });
+        said.push(`snapshot ${JSON.stringify(intent.snapshot)} ${JSON.stringify(intent)} ${String(intent)}`);
+        return kind;
+    });";
+
+/// Law 11 over everything that can go wrong: nothing that the app or the server put in comes out but where it is asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn canaries_come_out_nowhere() -> Result<()> {
+    let bench = Bench::start().await?;
+    let page = bench.blank_page().await?;
+    page.watch_instances().await?;
+    page.call::<()>(crate::deaths::KILL, json!([])).await?;
+    page.call::<()>(WATCH, json!([])).await?;
+    let order = |order: &str, card: &str| {
+        let mut payment = payment(&format!("/payments?hint={QUERY}"), card);
+        payment["reference"] = json!(order);
+        payment
+    };
+    let submit = async |scope: &str, name: &str, card: &str, within_ms: u32| {
+        page.call::<String>(SUBMIT, json!([scope, order(name, card), within_ms])).await
+    };
+    const CARD: &str = "tok_canary-body";
+    bench.shop.arm(json!({ "drop_after_commit": 1, "html": 1 })).await?;
+    assert_eq!(submit("plain", "success", CARD, 30_000).await?, "succeeded");
+    bench.shop.arm(json!({ "decline": 1 })).await?;
+    assert_eq!(submit("plain", "refusal", CARD, 30_000).await?, "rejected");
+    assert_eq!(submit("plain", "success", "tok_canary-body-2", 0).await?, "reference_conflict");
+    bench.shop.arm(json!({ "unauthorized": 2 })).await?;
+    assert_eq!(submit("plain", "hold", CARD, 30_000).await?, "held");
+    bench.shop.arm(json!({ "drop_before_handler": 1 })).await?;
+    assert_eq!(submit("plain", "network", CARD, 30_000).await?, "succeeded");
+    for refused in ["4242424242424242", "tok_canary-body 4242 4242 4242 4242"] {
+        assert_eq!(submit("plain", "card", refused, 0).await?, "card_data");
+    }
+    // What the app's own code throws holds all that it is given.
+    bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
+    assert_eq!(submit("asks", "asked", CARD, 500).await?, "pending");
+    let asks = "const [intent] = await queues.asks.intents();
+        return tell(async () => (await (await queues.asks.intent(intent.id)).reconcile({ within: 1_000 })).kind);";
+    assert_eq!(page.call::<String>(asks, json!([])).await?, "pending");
+    assert_eq!(submit("prepares", "prepared", CARD, 500).await?, "pending");
+    assert_eq!(submit("refused", "authorized", CARD, 500).await?, "pending");
+    let failed = submit("breaks", "stored", CARD, 0).await?;
+    assert!(["storage_failed", "commit_unknown"].contains(&failed.as_str()), "{failed}");
+    // Engines die with everything in their memory, by a trap and by an error that goes through.
+    for (deaths, how) in [(1, "memory"), (2, "clock")] {
+        bench.shop.arm(json!({ "hang_after_commit": 40 })).await?;
+        assert_eq!(submit("plain", &format!("death by {how}"), CARD, 500).await?, "pending");
+        page.call::<()>("kill(args[0])", json!([how])).await?;
+        // What is overwritten may run on for some calls, and say anything.
+        let dead = "dispatchEvent(new Event('online')); return (await queues.plain.diagnostics()).engineDeaths";
+        eventually("the engine is dead", async || {
+            Ok((page.call::<u32>(dead, json!([])).await? == deaths).then_some(()))
+        })
+        .await?;
+    }
+
+    let said: Vec<String> = page.call("return look()", json!([])).await?;
+    let listened = |what: &str| said.iter().any(|line| line.contains(what));
+    for place in [
+        "change {",
+        "degraded {",
+        "diagnostics {",
+        "doctor [",
+        "snapshot {",
+        "engine_dead",
+        "reference_conflict",
+        "card_data",
+    ] {
+        assert!(listened(place), "nothing was kept of {place:?}: {said:#?}");
+    }
+    let mut canaries: Vec<String> =
+        ["canary-body", "canary-authorize", "canary-prepare", HEADER, QUERY, "4242424242424242", "4242 4242"]
+            .map(str::to_owned)
+            .to_vec();
+    canaries.extend(bench.shop.ledger()?.wire().iter().filter_map(|entry| entry.key.clone()));
+    let receipt = "const [done] = await queues.plain.intents({ state: 'succeeded' });
+        return (await (await queues.plain.intent(done.id)).settled()).answer.body.id";
+    canaries.push(page.call(receipt, json!([])).await?);
+    let console = bench.browser.console().await?;
+    for canary in &canaries {
+        let leaks: Vec<&String> = said.iter().chain(&console).filter(|line| line.contains(canary.as_str())).collect();
+        assert!(leaks.is_empty(), "{canary} came out: {leaks:#?}");
+    }
+    Ok(())
+}

@@ -30,9 +30,9 @@ const NUMBERS = new RegExp(
 
 /** Shorter numbers are cards only where something says so: phones, articles (EAN-13, GTIN-14) and firms (CNPJ) have as many digits. */
 const CERTAIN_LENGTH = 15;
-const SAYS_CARD = /card|tarjeta|cart[aã]o|karte|credit|debit|\bpan\b/i;
+const SAYS_CARD = /card|tarjeta|cart[a\u00e3]o|karte|credit|debit|\bpan\b/i;
 
-const CODE = String.raw`(?:card|cc)?[_ -]?(?:cv[vcnd]2?|csc)[_ -]?(?:code|number|value)?|(?:card)?[_ -]?security[_ -]?code|card[_ -]?verification[_ -]?(?:value|code|number)?|c[oó]digo[_ -]?(?:de[_ -]?)?seguran[cç]a|c[oó]digo[_ -]?(?:de[_ -]?)?seguridad`;
+const CODE = String.raw`(?:card|cc)?[_ -]?(?:cv[vcnd]2?|csc)[_ -]?(?:code|number|value)?|(?:card)?[_ -]?security[_ -]?code|card[_ -]?verification[_ -]?(?:value|code|number)?|c[o\u00f3]digo[_ -]?(?:de[_ -]?)?seguran[c\u00e7]a|c[o\u00f3]digo[_ -]?(?:de[_ -]?)?seguridad`;
 const IS_CODE = new RegExp(`^(?:${CODE})$`, 'i');
 /** In text of any notation: a form, JSON (escaped too), XML. */
 const HAS_CODE = new RegExp(String.raw`(?<![a-z\d])(?:${CODE})[\\"'\]]*\s*[:=>]\s*[\\"']*\d{3,4}(?!\w)`, 'i');

@@ -13,13 +13,13 @@ use crate::{classic, package, setup};
 const WASM_MAX: usize = 130 * 1024;
 
 /// What `import { openQueue }`, bundled, may weigh, in brotli bytes.
-const INLINE_MAX: usize = 148 * 1024;
+const INLINE_MAX: usize = 150 * 1024;
 
 /// What the classic script may weigh, in brotli bytes: the same, and every contract.
-const IIFE_MAX: usize = 153 * 1024;
+const IIFE_MAX: usize = 158 * 1024;
 
 /// What `import { openQueue } from 'intento/slim'`, bundled, may weigh beside core.wasm, in brotli bytes.
-const SLIM_MAX: usize = 13 * 1024;
+const SLIM_MAX: usize = 16 * 1024;
 
 /// Builds the package and prints raw, gzip and brotli bytes. The last line is for machines:
 /// `size wasm_br=N glue_br=N inline_br=N iife_br=N slim_br=N`. Fails where that is more than the budget.

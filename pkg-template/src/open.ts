@@ -31,9 +31,9 @@ const holdings = new Map<string, Holding>();
 export async function open(options: QueueOptions, wasm: Wasm): Promise<Queue> {
   const plain = plainOptions(options);
   const scope = plain.scope ?? '';
-  const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, store, ...compared } = plain;
+  const { scope: _, onOutcome: __, authorize, reconcile, prepare, decode, store, fetch, ...compared } = plain;
   // Callbacks are compared only by whether they are there: a re-render makes new ones.
-  const given = [authorize, reconcile, prepare, decode, store].map((callback) => callback !== null);
+  const given = [authorize, reconcile, prepare, decode, store, fetch].map((callback) => callback !== null);
   const terms = canonicalJson([compared, given]);
   const holding = holdings.get(scope);
   if (holding !== undefined) {
@@ -60,7 +60,7 @@ function release(scope: string, holding: Holding): boolean {
 }
 
 async function start(plain: PlainOptions, wasm: Wasm, released: () => boolean): Promise<Queue> {
-  const { authorize, reconcile, prepare, decode, store, keyAt: _, allowCardData: __, onOutcome, backgroundSync, ...options } = plain;
+  const { authorize, reconcile, prepare, decode, store, fetch, keyAt: _, allowCardData: __, onOutcome, backgroundSync, ...options } = plain;
   const anyStore = store ?? (plain.minDurability === 'volatile' ? new MemoryStore() : null);
   const news = new News();
   const replies = new Replies();
@@ -69,6 +69,7 @@ async function start(plain: PlainOptions, wasm: Wasm, released: () => boolean): 
   const callbacks = {
     authorize: authorize && (async (refresh: boolean) => credentials(await authorize({ refresh }))),
     reconcile: reconcile && (async (intent: IntentSnapshot, key: string) => plainFound(await reconcile({ intent, key }))),
+    fetch,
     prepare: prepare && (async (plainOutgoing: PlainOutgoing) => plainPrepared(await prepare(outgoing(plainOutgoing)))),
     decode: decode && (async (answer: PlainAnswer) => decode({ ...answer, body: answer.body ?? '' })),
     changed: (snapshot: IntentSnapshot) => {

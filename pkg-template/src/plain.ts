@@ -25,6 +25,7 @@ export interface PlainOptions {
   authorize: QueueOptions['authorize'] | null;
   reconcile: QueueOptions['reconcile'] | null;
   prepare: QueueOptions['prepare'] | null;
+  fetch: QueueOptions['fetch'] | null;
   decode: QueueOptions['decode'] | null;
   /** Operations with a handler, sorted. */
   handled: string[];
@@ -63,6 +64,7 @@ function readOptions(options: QueueOptions): PlainOptions {
     authorize: callable(own(options, 'authorize'), 'authorize'),
     reconcile: callable(own(options, 'reconcile'), 'reconcile'),
     prepare: callable(own(options, 'prepare'), 'prepare'),
+    fetch: callable(own(options, 'fetch'), 'fetch'),
     decode: callable(own(options, 'decode'), 'decode'),
     handled: [...onOutcome.keys()].sort(),
     onOutcome,

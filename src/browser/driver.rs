@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 
 use super::channel::Channel;
 use super::clock::moment;
-use super::fetch::{self, Brought, Flight};
+use super::fetch::{self, Brought, Fetch, Flight};
 use super::indexeddb::DATABASE;
 use super::lifecycle::{Lifecycle, is_online};
 use super::locks::Locks;
@@ -52,6 +52,7 @@ pub struct Opening {
     /// Operations whose outcomes the app has a handler for.
     pub handled: Vec<String>,
     pub session: Session,
+    pub fetch: Fetch,
 }
 
 /// Whether requests carry the browser's cookies, and whose they say they are (P8.1).
@@ -361,7 +362,7 @@ impl<A: App + 'static> Driver<A> {
             },
             Effect::Probe { origin } => {
                 let url = self.opening.probe.as_ref().filter(|(_, speaks_for)| *speaks_for == origin);
-                let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str())).await;
+                let ok = probe::probe(&origin, url.map(|(url, _)| url.as_str()), &self.opening.fetch).await;
                 Input::Probed { origin, ok }
             }
             Effect::Authorize { intent, refresh } => {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use gloo_timers::callback::Timeout;
-use js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
+use js_sys::{Array, Function, JSON, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, ReadableStreamDefaultReader, Response, ResponseType, TextDecoder};
@@ -43,6 +43,19 @@ pub struct Wanted {
     pub response_at: Option<String>,
 }
 
+/// The app's `fetch`, or the platform's.
+#[derive(Clone, Debug)]
+pub struct Fetch(pub Option<Function>);
+
+impl Fetch {
+    pub fn call(&self, url: &str, init: &JsValue) -> Result<Promise, JsValue> {
+        match &self.0 {
+            None => fetch(url, init),
+            Some(own) => Ok(Promise::resolve(&own.call2(&JsValue::UNDEFINED, &JsValue::from_str(url), init)?)),
+        }
+    }
+}
+
 /// Hands a request to the browser, in this very task: the guard has just passed. Plain arguments, since patched
 /// `fetch` implementations ignore `Request` objects (hazard N15); redirects are not followed (P10); cookies only if the app
 /// has said so (P8.1).
@@ -75,7 +88,7 @@ pub fn send(dispatch: &Dispatch, opening: &Opening) -> Flight {
         }));
         flight.controller = Some(controller);
     }
-    flight.response = fetch(&dispatch.url, &init).map_err(|_| Fault::Network);
+    flight.response = opening.fetch.call(&dispatch.url, &init).map_err(|_| Fault::Network);
     flight
 }
 

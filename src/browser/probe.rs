@@ -5,12 +5,13 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, Response};
 
-use super::sys::{fetch, object, set};
+use super::fetch::Fetch;
+use super::sys::{object, set};
 use crate::core::limits::PROBE_DEADLINE_MS;
 
 /// True if the origin answered. `probe_url` is the app's CORS-readable GET; without one, a `HEAD` whose answer the
 /// page may not read, only that there was one.
-pub async fn probe(origin: &str, probe_url: Option<&str>) -> bool {
+pub async fn probe(origin: &str, probe_url: Option<&str>, fetch: &Fetch) -> bool {
     let text = JsValue::from_str;
     let common = [("cache", text("no-store")), ("credentials", text("omit"))];
     let (url, init) = match probe_url {
@@ -24,7 +25,7 @@ pub async fn probe(origin: &str, probe_url: Option<&str>) -> bool {
         let controller = controller.clone();
         Timeout::new(PROBE_DEADLINE_MS, move || controller.abort())
     };
-    let Ok(promise) = fetch(&url, &init) else { return false };
+    let Ok(promise) = fetch.call(&url, &init) else { return false };
     let response = JsFuture::from(promise).await;
     drop(deadline);
     // Nobody reads the body.

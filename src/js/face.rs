@@ -52,6 +52,8 @@ pub(super) struct Callbacks {
     pub(super) reconcile: Option<Function>,
     /// `({ status, mediaType, body })` answers a JSON value, or undefined.
     pub(super) decode: Option<Function>,
+    /// `(url, init)` answers a `Response`, in place of the platform's `fetch`.
+    pub(super) fetch: Option<Function>,
     /// `(snapshot)` says whether anybody listens.
     pub(super) changed: Option<Function>,
     /// `(operation, outcome)` resolves when the handler has.
@@ -71,6 +73,7 @@ impl Callbacks {
             prepare: function("prepare"),
             reconcile: function("reconcile"),
             decode: function("decode"),
+            fetch: function("fetch"),
             changed: function("changed"),
             deliver: function("deliver"),
             replies: Replies {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::face::Callbacks;
 use crate::browser::app_store::AppStore;
 use crate::browser::driver::{Opening, Session};
+use crate::browser::fetch::Fetch;
 use crate::browser::tiers::Wanted;
 use crate::browser::url;
 use crate::core::change::ContractSnapshot;
@@ -127,6 +128,7 @@ fn opening(plain: PlainOptions, callbacks: &Callbacks) -> Result<Opening, Error>
         prepares: callbacks.prepare.is_some(),
         handled: plain.handled,
         session,
+        fetch: Fetch(callbacks.fetch.clone()),
     })
 }
 

@@ -40,18 +40,65 @@ async fn script(driver: &WebDriver, script: &str) -> Result<serde_json::Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn service_worker_the_customer_leaves_and_comes_back_to_a_paid_order() -> Result<()> {
+async fn vanilla_a_declined_card_another_one_a_lost_answer_and_a_reload() -> Result<()> {
     let mut bench = Bench::start().await?;
-    let example = Example::plain(&mut bench, "service-worker").await?;
+    let example = Example::plain(&mut bench, "vanilla").await?;
     example.visit(&bench, "").await?;
     let driver = bench.browser.driver()?;
+    says(driver, "Not paid yet.").await?;
+    script(driver, "document.getElementById('card').value = 'tok_declined'").await?;
+    click(driver).await?;
+    says(driver, "The card was declined. You were not charged. Use another card.").await?;
+    assert_eq!(bench.shop.ledger()?.tally().effects, 0);
+    script(driver, "document.getElementById('card').value = 'tok_visa'").await?;
+    bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
+    click(driver).await?;
+    eventually("the server has charged", async || Ok((bench.shop.ledger()?.tally().effects == 1).then_some(())))
+        .await?;
+    example.visit(&bench, "").await?;
+    says(driver, PAID).await?;
+    assert_eq!(bench.shop.ledger()?.tally().effects, 1);
+    Ok(())
+}
+
+/// The answer that was lost is a line of its own: the app's `fetch` has carried both attempts.
+#[tokio::test(flavor = "multi_thread")]
+async fn own_fetch_carries_every_attempt() -> Result<()> {
+    let mut bench = Bench::start().await?;
+    let example = Example::plain(&mut bench, "own-fetch").await?;
+    example.visit(&bench, "").await?;
+    let driver = bench.browser.driver()?;
+    bench.shop.arm(json!({ "drop_after_commit": 1 })).await?;
+    click_when_ready(driver).await?;
+    says(driver, PAID).await?;
+    let lines =
+        script(driver, "return [...document.querySelectorAll('li')].map((line) => line.textContent.split(',')[0])")
+            .await?;
+    let lines: Vec<&str> = lines.as_array().into_iter().flatten().filter_map(|line| line.as_str()).collect();
+    let payments: Vec<&&str> = lines.iter().filter(|line| line.starts_with("POST")).collect();
+    assert_eq!(payments, [&"POST /payments: nothing", &"POST /payments: 201"]);
+    assert!(lines.contains(&"GET /health: 204"), "{lines:?}");
+    assert_eq!(bench.shop.ledger()?.tally(), charged_once(2));
+    Ok(())
+}
+
+async fn click_when_ready(driver: &WebDriver) -> Result<()> {
     eventually("the queue is open", async || {
         let ready = script(driver, "return document.body.dataset.ready === 'yes'").await?;
         Ok((ready == true).then_some(()))
     })
     .await?;
+    click(driver).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn service_worker_the_customer_leaves_and_comes_back_to_a_paid_order() -> Result<()> {
+    let mut bench = Bench::start().await?;
+    let example = Example::plain(&mut bench, "service-worker").await?;
+    example.visit(&bench, "").await?;
+    let driver = bench.browser.driver()?;
     bench.shop.arm(json!({ "hang_after_commit": 1 })).await?;
-    click(driver).await?;
+    click_when_ready(driver).await?;
     charged(&bench, 1).await?;
     says(driver, "Not confirmed yet. You can close this page: it goes on by itself.").await?;
     driver.goto("about:blank").await?;

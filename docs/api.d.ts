@@ -984,6 +984,12 @@ export interface QueueOptions {
      */
     prepare?: (outgoing: Outgoing) => Prepared | Promise<Prepared>;
     /**
+     * In place of the platform's `fetch`, for attempts and probes: one that measures, or one that a native shell brings. It gets a URL and
+     * an init, hands over what came as a `Response`, and rejects where nothing came. It must heed `signal` and `redirect: 'manual'`, and
+     * neither retry nor cache: that is what the queue is for.
+     */
+    fetch?: (url: string, init: RequestInit) => Promise<Response>;
+    /**
      * Reads a body that is no JSON (a JWT, say), for the contract's rules: the JSON value in it, or undefined. It should
      * check a signature where there is one. At most 4 s.
      */

@@ -592,6 +592,20 @@ export type * from './types.js';
  */
 export declare function openQueue(options: QueueOptions): Promise<Queue>;
 
+// react-native-host.d.ts
+
+/**
+ * `intento/react-native/host`: the native side of a webview's page without React and without react-native-webview, for whoever wires a
+ * webview by hand, and for tests without a device.
+ */
+export { BridgeError } from './bridge.js';
+export type { BridgeErrorCode, DeviceState, HostAnswer, HostOutcome, Refusal } from './bridge.js';
+export { createHost } from './host.js';
+export type { HostOptions, IntentoHost, WebViewMessage } from './host.js';
+export { asyncStorage, mmkvStorage } from './host-store.js';
+export type { HostStorage, KeyValueStorage, MMKVStorage } from './host-store.js';
+export type { AppStore, Durability, IntentSnapshot, StoredRow } from './types.js';
+
 // react-native-page.d.ts
 
 /**
@@ -888,7 +902,8 @@ export { scriptedServer } from './scripted-server.js';
 export type { AnswerReply, LostReply, Reply, ScriptedServer, SeenRequest } from './scripted-server.js';
 /**
  * The `openQueue` that ships, over a store in memory: for tests in Node, vitest or jsdom, where no IndexedDB is. Each call
- * for a scope that is not open begins empty. Close it at the end of the test, or what is stored goes on being sent.
+ * for a scope that is not open begins empty. Close it at the end of the test, `t.after(() => queue.close())`: an open queue goes on sending, and
+ * keeps Node running.
  *
  * Rejects as `openQueue` does.
  */

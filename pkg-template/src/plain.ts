@@ -40,8 +40,17 @@ export function plainOptions(options: QueueOptions): PlainOptions {
   return reading(() => readOptions(options));
 }
 
+/** `wasm` is the slim entry's. */
+const OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set([
+  'scope', 'contract', 'baseUrl', 'extraOrigins', 'probeUrl', 'attemptDeadlineMs', 'session', 'unboundCookies', 'backgroundSync', 'minDurability',
+  'onUnreadable', 'store', 'authorize', 'reconcile', 'prepare', 'fetch', 'decode', 'onOutcome', 'allowCardData', 'wasm',
+]);
+
 function readOptions(options: QueueOptions): PlainOptions {
   if (typeof options !== 'object' || options === null) throw invalid('options');
+  // A misspelt handler would be found out by the first outcome that nobody hears of.
+  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
+  if (unknown !== undefined) throw invalid(unknown);
   const contract = plainContract(own(options, 'contract'));
   const onOutcome = handlers(own(options, 'onOutcome'));
   const store = own(options, 'store') ?? null;

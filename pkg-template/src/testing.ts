@@ -9,7 +9,8 @@ export type { AnswerReply, LostReply, Reply, ScriptedServer, SeenRequest } from 
 
 /**
  * The `openQueue` that ships, over a store in memory: for tests in Node, vitest or jsdom, where no IndexedDB is. Each call
- * for a scope that is not open begins empty. Close it at the end of the test, or what is stored goes on being sent.
+ * for a scope that is not open begins empty. Close it at the end of the test, `t.after(() => queue.close())`: an open queue goes on sending, and
+ * keeps Node running.
  *
  * Rejects as `openQueue` does.
  */

@@ -29,6 +29,7 @@ for (const [what, options, code, detail] of [
   ['a session of another kind', { ...good, session: 'basic' }, 'option_invalid', 'session'],
   ['unbound cookies without a session', { ...good, unboundCookies: true }, 'option_invalid', 'unboundCookies'],
   ['card data allowed for no list', { ...good, allowCardData: 'pay' }, 'option_invalid', 'allowCardData'],
+  ['an option that is misspelt', { ...good, onOutcom: {} }, 'option_invalid', 'onOutcom'],
   ['authorize that is no function', { ...good, authorize: 'token' }, 'option_invalid', 'authorize'],
 ]) {
   test(`openQueue refuses ${what}`, async () => {

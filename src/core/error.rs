@@ -89,7 +89,7 @@ codes! {
     /// The contract does not take this method.
     MethodNotAllowed = "method_not_allowed", App, "Use a method that the contract lists: POST, PUT, PATCH or DELETE.";
     /// Not a URL, or one with a user name or password.
-    UrlInvalid = "url_invalid", App, "Pass a URL that is absolute or relative to baseUrl, without user name or password.";
+    UrlInvalid = "url_invalid", App, "Pass a URL that is absolute or relative to baseUrl, without user name or password; baseUrl itself is the origin of your API.";
     /// Neither https nor http on loopback.
     UrlCleartext = "url_cleartext", App, "Use https; http is accepted on loopback only.";
     /// The URL's origin is neither baseUrl's nor one of extraOrigins.

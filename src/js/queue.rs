@@ -271,7 +271,8 @@ impl RawQueue {
             let driver = drivers.of_intent(&intent).await?;
             // Another scope's intent is not this queue's to change (law 9).
             let found = driver.find(&intent).await?.ok_or(ErrorCode::UnknownIntent)?;
-            if matches!(change, Change::Reconcile(_)) && !driver.can_reconcile(&found) {
+            // What cannot be asked about is told by the change itself.
+            if matches!(change, Change::Reconcile(_)) && found.is_reconcilable() && !driver.can_reconcile(&found) {
                 return Err(ErrorCode::ReconcileUnavailable.into());
             }
             Ok(steer(&driver, change))

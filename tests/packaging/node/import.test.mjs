@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-test('Node imports every entry by name', async () => {
+test('Node imports every entry by name that needs no React', async () => {
   const { openQueue, IntentoError } = await import('intento');
   const { openQueue: openSlim } = await import('intento/slim');
   const { generic, defineContract } = await import('intento/contracts');
   const { memoryQueue, scriptedServer } = await import('intento/testing');
   const { source } = await import('intento/webview');
-  for (const callable of [openQueue, IntentoError, openSlim, defineContract, memoryQueue, scriptedServer]) {
+  const { drainOnSync } = await import('intento/service-worker');
+  const { createHost, asyncStorage } = await import('intento/react-native/host');
+  const { connectHost } = await import('intento/react-native/page');
+  for (const callable of [openQueue, IntentoError, openSlim, defineContract, memoryQueue, scriptedServer, drainOnSync, createHost, asyncStorage, connectHost]) {
     assert.equal(typeof callable, 'function');
   }
   assert.equal(generic.id, 'generic');

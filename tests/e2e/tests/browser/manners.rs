@@ -181,7 +181,7 @@ async fn calls_that_fail_leave_nothing_in_memory() -> Result<()> {
             reference_too_long: () => queue.submit({ ...paid, reference: 'x'.repeat(257) }),
             body_too_large: () => queue.submit({ ...paid, reference: 'large', request: { ...paid.request, body: 'x'.repeat(256 * 1024 + 1) } }),
             reference_conflict: () => queue.submit({ ...paid, request: { ...paid.request, body: { amount: 1 } } }),
-            reconcile_unavailable: () => intent.reconcile(),
+            not_reconcilable: () => intent.reconcile(),
             not_replaceable: () => intent.replace(paid.request, { reason: 'again' }),
             reason_invalid: () => intent.abandon({ reason: '' }),
         };

@@ -57,6 +57,11 @@ async fn what_is_known_or_cannot_be_asked_is_said_so() -> Result<()> {
     assert_eq!(failure.code.as_deref(), Some("not_reconcilable"));
     page.load_again(json!({})).await?;
     let failure = page.failure("await app.reconcile(args[0])", json!([id])).await?;
+    assert_eq!(failure.code.as_deref(), Some("not_reconcilable"), "whether or not anybody could be asked");
+    bench.shop.arm(json!({ "drop_after_commit": 40 })).await?;
+    let id = page.submit(payment("order-843")).await?.intent.id;
+    page.reaches(&id, "waiting:network").await?;
+    let failure = page.failure("await app.reconcile(args[0])", json!([id])).await?;
     assert_eq!(failure.code.as_deref(), Some("reconcile_unavailable"));
     Ok(())
 }

@@ -13,6 +13,9 @@ use super::engine::Engine;
 use super::processes::{self, Signal};
 use crate::eventually;
 
+/// One that chooses its port while others do so now and then finds it taken, and ends.
+const RESTARTS_MAX: u32 = 2;
+
 /// A driver that listens. Dropping it ends it, not its browser.
 #[derive(Debug)]
 pub(super) struct Driver {
@@ -43,10 +46,16 @@ impl Driver {
                 return Self::on_a_free_port(command).await;
             }
         }
-        let mut child = start(command.stdout(Stdio::piped()))?;
-        let mut stdout = BufReader::new(child.stdout.take().context("the driver has no stdout")?).lines();
-        let port = greeted_port(&mut stdout).await?;
-        Ok(Self { child, port, _stdout: Some(stdout) })
+        let mut restarts = 0..RESTARTS_MAX;
+        loop {
+            let mut child = start(command.stdout(Stdio::piped()))?;
+            let mut stdout = BufReader::new(child.stdout.take().context("the driver has no stdout")?).lines();
+            match greeted_port(&mut stdout).await {
+                Ok(port) => return Ok(Self { child, port, _stdout: Some(stdout) }),
+                Err(error) if restarts.next().is_none() => return Err(error),
+                Err(_) => {}
+            }
+        }
     }
 
     /// A driver that cannot choose a port by itself.
